@@ -1,0 +1,48 @@
+# The short way to everything. Each target that needs packages first installs those that are missing (scripts/setup).
+# The work itself is CMake's: see CMakePresets.json for other builds.
+
+BUILD := build
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+
+.PHONY: all build setup train test bench format lint install clean help
+.DEFAULT_GOAL := build
+
+all: build
+
+build: setup ## build the libraries and the programs, in build/ (plain `make`)
+	@test -f $(BUILD)/build.ninja || cmake --preset default -B $(BUILD)
+	@cmake --build $(BUILD) -j $(JOBS)
+
+setup: ## install the packages that are missing
+	@scripts/setup
+
+train: build ## train the default network on Fashion-MNIST
+	$(BUILD)/yoke train
+
+test: build ## every test: units, format, README, install, and once more under ASan, UBSan and TSan
+	@JOBS=$(JOBS) scripts/sanitized asan $(BUILD)
+	@JOBS=$(JOBS) scripts/sanitized tsan $(BUILD)
+	@ctest --test-dir $(BUILD) --output-on-failure -j2
+	@echo "make test: every test passed."
+
+bench: build ## every benchmark, one after another
+	@set -e; for program in $(BUILD)/*_bench; do echo "== $$program"; $$program; done
+
+format: setup ## bring the sources into the format of .clang-format
+	@scripts/format
+
+lint: build ## clang-tidy over src/ (installs clang-tidy)
+	@scripts/setup clang-tidy
+	@run-clang-tidy -quiet -j $(JOBS) -p $(BUILD) '^$(CURDIR)/src/'
+
+install: setup ## install below PREFIX (/usr/local)
+	@cmake --preset default -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@cmake --build $(BUILD) -j $(JOBS)
+	@cmake --install $(BUILD)
+
+clean: ## remove every build
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile

@@ -1,0 +1,29 @@
+# Tests of the whole: what no single layer can test. Those of the layers are registered by yoke_layer.
+if(NOT YOKE_TESTS OR YOKE_SANITIZE)
+  return()
+endif()
+
+# The includes against the table of layers; the README's code against the example.
+yoke_test(house_test ${CMAKE_SOURCE_DIR}/tests/layers_test.cc ${CMAKE_SOURCE_DIR}/tests/readme_test.cc)
+
+add_test(NAME format COMMAND ${CMAKE_SOURCE_DIR}/scripts/format --check)
+
+add_test(NAME install COMMAND ${CMAKE_SOURCE_DIR}/tests/install_test ${CMAKE_BINARY_DIR})
+set_tests_properties(install PROPERTIES TIMEOUT 300)
+
+# The same test programs built with sanitizers, beside this build: `make test` builds them first (scripts/sanitized), so
+# that one run of ctest is the whole verdict. One that was not built fails. No LibTorch there; ThreadSanitizer for the
+# layers that have threads, or that run in them.
+get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+list(FILTER targets INCLUDE REGEX "_test$")
+list(FILTER targets EXCLUDE REGEX "^(house|torch)")
+foreach(test ${targets})
+  set(kinds asan)
+  if(test MATCHES "^(core|cluster|strategy|train)_test$")
+    list(APPEND kinds tsan)
+  endif()
+  foreach(kind ${kinds})
+    add_test(NAME ${kind}.${test} COMMAND ${CMAKE_BINARY_DIR}-${kind}/${test} --gtest_brief=1)
+    set_tests_properties(${kind}.${test} PROPERTIES TIMEOUT 900 ENVIRONMENT UBSAN_OPTIONS=print_stacktrace=1)
+  endforeach()
+endforeach()
