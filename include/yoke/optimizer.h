@@ -1,0 +1,56 @@
+// The optimizers that servers run. The same arithmetic as torch::optim, with the same names and defaults.
+#pragma once
+
+#include <string>
+#include <variant>
+
+namespace yoke {
+
+struct SGD {
+  double lr = 0.01;
+  double momentum = 0;
+  double weight_decay = 0;
+  bool nesterov = false;
+};
+
+struct Adagrad {
+  double lr = 0.01;
+  double lr_decay = 0;
+  double weight_decay = 0;
+  double initial_accumulator = 0;
+  double eps = 1e-10;
+};
+
+struct RMSProp {
+  double lr = 0.01;
+  double alpha = 0.99;
+  double eps = 1e-8;
+  double weight_decay = 0;
+  double momentum = 0;
+  bool centered = false;
+};
+
+struct Adam {
+  double lr = 0.001;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0;
+};
+
+// Adam with decoupled weight decay.
+struct AdamW {
+  double lr = 0.001;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.01;
+};
+
+// No step at all: the weighted mean of what the replicas sent becomes the value. For batch-norm buffers, and for
+// gradients that an optimizer of the user's own will apply.
+struct Average {};
+
+using Optimizer = std::variant<SGD, Adagrad, RMSProp, Adam, AdamW, Average>;
+
+}  // namespace yoke

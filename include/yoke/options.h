@@ -1,0 +1,93 @@
+// How a job runs: plain structs with names, units and defaults. The library reads neither the environment nor argv;
+// `options_from` fills these from a command line.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace yoke {
+
+namespace history {
+class Recorder;
+}
+
+enum class Strategy { mirrored, sync, async };
+
+// What happens to a gradient that is `s` versions old when it is applied (async).
+enum class Stale {
+  apply,              // as it is
+  scale_inverse,      // times 1 / (1 + s)
+  scale_exponential,  // times exp(-strength * s)
+  scale_linear,       // times max(0, 1 - strength * s)
+};
+
+struct StaleOptions {
+  Stale policy = Stale::apply;
+  double strength = 0.1;                       // of scale_exponential and scale_linear
+  std::optional<std::uint64_t> max_staleness;  // staler ones are dropped, and their samples go back
+  std::optional<std::uint64_t> max_lead;       // a replica so many steps ahead of the slowest waits
+  double delay_compensation = 0;               // lambda of g + lambda * g * g * (now - then); 0: off
+};
+
+// The learning rate over the run, as a factor on each group's own rate; a function of the samples committed.
+struct ScheduleOptions {
+  enum class Kind { constant, step, cosine };
+  Kind kind = Kind::constant;
+  double step_epochs = 1;      // kind step: every so many epochs ...
+  double step_gamma = 0.1;     // ... times this
+  double floor = 0;            // kind cosine: the factor at the end
+  double warmup_epochs = 0;    // from near 0 up to the full rate, linearly
+  double reference_batch = 0;  // linear scaling: rate times (samples an update) / this; 0: off
+};
+
+// From epoch `from_epoch` on, `batch` samples a replica and step.
+struct BatchChange {
+  std::uint32_t from_epoch = 0;
+  std::uint32_t batch = 1;
+};
+
+// Where batch-norm's running statistics come from.
+enum class Buffers {
+  mean,   // they travel with the gradient; the weighted mean becomes everybody's
+  local,  // each replica keeps its own
+  chief,  // the chief's become everybody's
+};
+
+enum class OptimizerState { shared, per_replica };
+
+struct Options {
+  Strategy strategy = Strategy::sync;
+  std::uint32_t replicas = 1;
+  std::uint32_t spares = 0;  // sync: the fastest replicas - spares count
+  std::uint32_t shards = 1;  // central strategies: servers the parameters are spread over
+
+  std::uint32_t epochs = 1;
+  std::uint64_t steps = 0;  // 0: as the epochs say; else stop after so many updates
+  std::vector<BatchChange> batch_schedule;
+  std::uint32_t warmup_epochs = 0;  // only one replica works for so many epochs ...
+  std::uint64_t warmup_steps = 0;   // ... or updates
+
+  ScheduleOptions schedule;
+  StaleOptions stale;
+  OptimizerState optimizer_state = OptimizerState::shared;
+  double clip_norm = 0;  // 0: off
+  Buffers buffers = Buffers::mean;
+
+  std::uint64_t seed = 1;
+  bool shuffle = true;
+  bool deterministic = false;
+  std::uint32_t compute_at_once = 0;           // replicas that compute at the same time; 0: as many as cores
+  std::chrono::milliseconds deadline{60'000};  // no wait is longer than this
+  std::uint32_t max_refusals = 3;              // a replica whose gradients are refused so often in a row is struck off
+  std::map<std::uint32_t, double> slow;        // replica -> how many times slower (synthetic models and fit)
+
+  // What happened, for the checker of the promises; none: nothing is recorded.
+  std::shared_ptr<history::Recorder> recorder;
+};
+
+}  // namespace yoke
