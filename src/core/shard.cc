@@ -1,0 +1,255 @@
+#include "core/shard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/planted.h"
+
+namespace yoke::core {
+
+Shard::Shard(ShardId id, const BlockPlan& plan) : id_(id), plan_(plan), blocks_(plan.of_shard.at(id)) {}
+
+void Shard::on(const Event& event, Time, Effects& out) {
+  if (const auto* received = std::get_if<Received>(&event)) {
+    if (const auto* m = std::get_if<Push>(&received->message)) on_push(*m, out);
+    if (const auto* m = std::get_if<Pull>(&received->message)) on_pull(*m, out);
+    if (const auto* m = std::get_if<Fence>(&received->message)) on_fence(m->life, out);
+    if (const auto* m = std::get_if<Record>(&received->message); m && m->index >= next_index_) {
+      records_.emplace(m->index, *m);
+      next_record(out);
+    }
+    if (const auto* m = std::get_if<Scale>(&received->message);
+        m && pass_ && m->step == pass_->record.step && pass_->record.clip && !pass_->started) {
+      scales_[m->step] = m->factor;
+      start_pass(out);
+    }
+    if (const auto* m = std::get_if<Commit>(&received->message)) {
+      commit_through_ = std::max(commit_through_, m->version);
+      show(out);
+    }
+  } else if (const auto* verified = std::get_if<Verified>(&event)) {
+    on_verified(*verified, out);
+  } else if (const auto* measured = std::get_if<BlockMeasured>(&event)) {
+    on_measured(*measured, out);
+  } else if (const auto* reduced = std::get_if<BlockReduced>(&event)) {
+    on_reduced(*reduced, out);
+  } else if (const auto* reset = std::get_if<Reset>(&event)) {
+    if (reset->peer == kSequencer) say_again(out);
+  }
+}
+
+// --- receiving ---
+
+GradientId Shard::key(const GradientId& gradient) const {
+  if (planted(Bug::forget_the_incarnation)) return {{gradient.life.replica, 0}, gradient.sequence};
+  return gradient;
+}
+
+bool Shard::settled(const GradientId& gradient) const {
+  const auto it = settled_.find(gradient.life);
+  return it != settled_.end() && gradient.sequence <= it->second;
+}
+
+void Shard::on_push(const Push& push, Effects& out) {
+  const auto drop = [&] {
+    if (push.ticket) out.push_back(Release{push.ticket});
+  };
+  if (std::find(blocks_.begin(), blocks_.end(), push.block) == blocks_.end()) return drop();
+  if (!admit(push.gradient.life, out)) {
+    if (!planted(Bug::forget_the_incarnation)) return drop();
+  } else if (settled(push.gradient) && !planted(Bug::apply_twice_after_a_retry)) {
+    return drop();
+  }
+  auto& staged = staged_[key(push.gradient)];
+  if (staged.parts.contains(push.block)) return drop();  // sent again after a reset
+  staged.base = staged.parts.empty() ? push.base : std::min(staged.base, push.base);
+  staged.samples = push.samples;
+  staged.parts[push.block] = {push.ticket, push.ticket == 0};
+  if (push.ticket) {
+    verifying_[push.ticket] = {push.gradient, push.block};
+    out.push_back(Verify{push.ticket, push.block});
+  } else {
+    ++staged.verified;
+  }
+  const bool complete = planted(Bug::decide_before_verified) ? staged.parts.size() == blocks_.size()
+                                                             : staged.verified == blocks_.size();
+  if (complete && staged.refused.empty()) report(push.gradient, staged, out);
+}
+
+void Shard::on_verified(const Verified& verified, Effects& out) {
+  const auto it = verifying_.find(verified.ticket);
+  if (it == verifying_.end()) return;
+  const auto [gradient, block] = it->second;
+  verifying_.erase(it);
+  const auto found = staged_.find(key(gradient));
+  if (found == staged_.end()) {  // decided while it was being verified: nobody else will let go of it
+    out.push_back(Release{verified.ticket});
+    return;
+  }
+  auto& staged = found->second;
+  if (!verified.ok && !planted(Bug::decide_before_verified)) {
+    if (!staged.refused.empty()) return;
+    staged.refused = verified.reason;
+    return report(gradient, staged, out);
+  }
+  staged.parts[block].verified = true;
+  staged.sum_squares += verified.sum_squares;
+  ++staged.verified;
+  if (staged.verified == blocks_.size() && staged.refused.empty() && !planted(Bug::decide_before_verified))
+    report(gradient, staged, out);
+}
+
+void Shard::report(const GradientId& gradient, const Staged& staged, Effects& out) const {
+  out.push_back(Send{kSequencer, Report{id_, gradient, staged.base, staged.samples, staged.refused.empty(),
+                                        staged.sum_squares, staged.refused}});
+}
+
+bool Shard::admit(const Life& life, Effects& out) {
+  on_fence(life, out);
+  return fence_[life.replica] == life.incarnation;
+}
+
+// A later life has begun. What the former one delivered completely stands until the log settles it; the rest never will
+// be complete.
+void Shard::on_fence(const Life& life, Effects& out) {
+  auto& newest = fence_[life.replica];
+  if (life.incarnation <= newest) return;
+  newest = life.incarnation;
+  std::vector<GradientId> unfinished;
+  for (const auto& [gradient, staged] : staged_)
+    if (gradient.life.replica == life.replica && gradient.life.incarnation < newest &&
+        staged.verified < blocks_.size())
+      unfinished.push_back(gradient);
+  if (planted(Bug::forget_the_incarnation)) return;
+  for (const auto& gradient : unfinished) settle(gradient, out);
+}
+
+// Lets go of a gradient. Payloads that are being verified are released when the driver is through with them.
+void Shard::settle(const GradientId& gradient, Effects& out) {
+  auto& through = settled_[gradient.life];
+  through = std::max(through, gradient.sequence);
+  std::erase_if(settled_, [&](const auto& entry) {  // lives before the newest are fenced off anyway
+    return entry.first.replica == gradient.life.replica && entry.first.incarnation < fence_[entry.first.replica];
+  });
+  const auto it = staged_.find(key(gradient));
+  if (it == staged_.end()) return;
+  for (const auto& [block, part] : it->second.parts)
+    if (part.ticket && !verifying_.contains(part.ticket)) out.push_back(Release{part.ticket});
+  staged_.erase(it);
+}
+
+void Shard::on_pull(const Pull& pull, Effects& out) {
+  if (!admit(pull.life, out)) return;
+  if (pull.at_least > committed_) {
+    pulls_[pull.life.replica] = pull;
+    return;
+  }
+  out.push_back(Send{replica_at(pull.life.replica), Parameters{pull.life, id_, committed_}});
+}
+
+// --- following the log ---
+
+void Shard::next_record(Effects& out) {
+  while (!pass_) {
+    const auto it = records_.find(next_index_);
+    if (it == records_.end()) return;
+    auto record = std::move(it->second);
+    records_.erase(it);
+    ++next_index_;
+    for (const auto& verdict : record.turned_away) settle(verdict.gradient, out);
+    if (record.applied.empty()) continue;
+    if (planted(Bug::different_sets_on_two_shards) && id_ == 1 && record.applied.size() > 1) record.applied.pop_back();
+    pass_.emplace(Pass{.record = std::move(record)});
+    if (!pass_->record.clip) {
+      start_pass(out);
+      continue;
+    }
+    pass_->to_measure = {blocks_.begin(), blocks_.end()};
+    for (auto block : blocks_) {
+      if (plan_.blocks[block].averaged)  // no gradient: it has no part in the norm
+        on_measured({block, pass_->record.step, 0}, out);
+      else
+        out.push_back(Measure{block, pass_->record.step, shares_of(block)});
+    }
+  }
+}
+
+// The shares of a block in replica order; none at all when it is absent everywhere. A gradient's absent block counts as
+// zero; an absent buffer does not count, and the rest make up the mean among themselves.
+std::vector<Share> Shard::shares_of(BlockId block) const {
+  std::vector<Share> shares;
+  double present = 0;
+  for (const auto& part : pass_->record.applied) {
+    const auto it = staged_.find(key(part.gradient));
+    Ticket ticket = 0;
+    if (it != staged_.end())
+      if (const auto p = it->second.parts.find(block); p != it->second.parts.end()) ticket = p->second.ticket;
+    if (ticket && part.weight > 0) {  // who had no samples has nothing to add
+      shares.push_back({part.gradient, ticket, part.weight});
+      present += part.weight;
+    }
+  }
+  if (plan_.blocks[block].averaged)
+    for (auto& share : shares) share.weight /= present;
+  return shares;
+}
+
+void Shard::start_pass(Effects& out) {
+  pass_->started = true;
+  pass_->to_reduce = {blocks_.begin(), blocks_.end()};
+  const auto& record = pass_->record;
+  const auto scale = scales_.find(record.step);
+  for (auto block : blocks_)
+    out.push_back(Reduce{block, record.step, shares_of(block), record.rate,
+                         scale == scales_.end() || plan_.blocks[block].averaged ? 1 : scale->second});
+}
+
+void Shard::on_measured(const BlockMeasured& measured, Effects& out) {
+  if (!pass_ || measured.step != pass_->record.step || !pass_->to_measure.erase(measured.block)) return;
+  pass_->squares[measured.block] = measured.sum_squares;
+  if (pass_->to_measure.empty()) say_again(out);
+}
+
+void Shard::on_reduced(const BlockReduced& reduced, Effects& out) {
+  if (!pass_ || reduced.version != pass_->record.step + 1 || !pass_->to_reduce.erase(reduced.block)) return;
+  if (!pass_->to_reduce.empty()) return;
+  for (const auto& part : pass_->record.applied) settle(part.gradient, out);
+  out.push_back(Send{kSequencer, wire::Reduced{id_, pass_->record.step + 1}});
+  show(out);
+}
+
+void Shard::show(Effects& out) {
+  if (!pass_ || !pass_->started || !pass_->to_reduce.empty() || commit_through_ <= pass_->record.step) return;
+  scales_.erase(pass_->record.step);
+  committed_ = pass_->record.step + 1;
+  pass_.reset();
+  out.push_back(Publish{committed_});
+  for (auto it = pulls_.begin(); it != pulls_.end();) {
+    const auto pull = it->second;
+    if (pull.at_least > committed_) {
+      ++it;
+      continue;
+    }
+    it = pulls_.erase(it);
+    out.push_back(Send{replica_at(pull.life.replica), Parameters{pull.life, id_, committed_}});
+  }
+  next_record(out);
+}
+
+// Everything the sequencer may have missed.
+void Shard::say_again(Effects& out) const {
+  for (const auto& [gradient, staged] : staged_)
+    if (!staged.refused.empty() || staged.verified == blocks_.size()) report(gradient, staged, out);
+  if (pass_ && pass_->record.clip && !pass_->started && pass_->to_measure.empty()) {
+    double sum = 0;  // in block order: the same bits every time
+    for (const auto& [block, squares] : pass_->squares) sum += squares;
+    out.push_back(Send{kSequencer, wire::Measured{id_, pass_->record.step, sum}});
+  }
+  if (pass_ && pass_->started && pass_->to_reduce.empty())
+    out.push_back(Send{kSequencer, wire::Reduced{id_, pass_->record.step + 1}});
+  else if (committed_ > 0)
+    out.push_back(Send{kSequencer, wire::Reduced{id_, committed_}});
+}
+
+}  // namespace yoke::core

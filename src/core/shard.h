@@ -1,0 +1,83 @@
+// A shard hosts some of the blocks. It keeps each replica's blocks apart until the log says what to do with them, then
+// makes the next version in one pass. It holds two versions: the pass reads `step` and writes `step + 1`; the commit shows
+// the new one. Records are applied strictly in the order of their index, each once, whatever order they arrive in.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/block_plan.h"
+#include "core/effects.h"
+
+namespace yoke::core {
+
+class Shard {
+ public:
+  // `plan` outlives the shard.
+  Shard(ShardId id, const BlockPlan& plan);
+
+  void on(const Event& event, Time now, Effects& out);
+
+  Version committed() const { return committed_; }
+
+ private:
+  struct Part {  // one block of one gradient
+    Ticket ticket = 0;
+    bool verified = false;
+  };
+  struct Staged {
+    Version base = 0;
+    std::uint32_t samples = 0;
+    std::map<BlockId, Part> parts;
+    std::uint32_t verified = 0;
+    double sum_squares = 0;
+    std::string refused;  // why; empty: it is not
+  };
+  struct Pass {  // the record being applied
+    Record record;
+    std::map<BlockId, double> squares;  // measured
+    std::set<BlockId> to_measure;
+    std::set<BlockId> to_reduce;
+    bool started = false;
+  };
+
+  void on_push(const Push& push, Effects& out);
+  void on_verified(const Verified& verified, Effects& out);
+  void on_fence(const Life& life, Effects& out);
+  // May this life still be heard? Not when a later one is known of.
+  bool admit(const Life& life, Effects& out);
+  void on_pull(const Pull& pull, Effects& out);
+  void report(const GradientId& gradient, const Staged& staged, Effects& out) const;
+  void next_record(Effects& out);
+  void start_pass(Effects& out);
+  void on_measured(const BlockMeasured& measured, Effects& out);
+  void on_reduced(const BlockReduced& reduced, Effects& out);
+  void show(Effects& out);
+  void settle(const GradientId& gradient, Effects& out);
+  bool settled(const GradientId& gradient) const;
+  std::vector<Share> shares_of(BlockId block) const;
+  void say_again(Effects& out) const;
+  GradientId key(const GradientId& gradient) const;
+
+  ShardId id_;
+  const BlockPlan& plan_;
+  const std::vector<BlockId>& blocks_;
+
+  std::map<GradientId, Staged> staged_;
+  std::map<Ticket, std::pair<GradientId, BlockId>> verifying_;
+  std::map<ReplicaId, Incarnation> fence_;          // the newest life heard of
+  std::map<Life, Sequence> settled_;                // decided up to here
+
+  std::map<std::uint64_t, Record> records_;  // that came and are not applied yet
+  std::uint64_t next_index_ = 0;
+  std::optional<Pass> pass_;
+  std::map<Version, double> scales_;
+  Version committed_ = 0;       // shown
+  Version commit_through_ = 0;  // what the sequencer has committed
+  std::map<ReplicaId, Pull> pulls_;
+};
+
+}  // namespace yoke::core

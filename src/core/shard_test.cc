@@ -1,0 +1,205 @@
+// Scenarios, driven by hand: what a shard makes of pushes and records.
+#include "core/shard.h"
+
+#include <gtest/gtest.h>
+
+namespace yoke::core {
+namespace {
+
+// Shard 0 with blocks 0 and 1; block 1 is averaged.
+BlockPlan plan_of_two() {
+  BlockPlan plan;
+  plan.blocks = {{0, 0, 0, 4, 0, false, 0}, {1, 1, 0, 4, 1, true, 0}};
+  plan.of_shard = {{0, 1}};
+  plan.of_slot = {{0}, {1}};
+  return plan;
+}
+
+struct Bench {
+  template <class T>
+  std::vector<T> on(const Event& event) {
+    out.clear();
+    shard.on(event, Time(0), out);
+    return all<T>();
+  }
+  template <class T>
+  std::vector<T> hear(Message message) {
+    return on<T>(Received{kSequencer, std::move(message)});
+  }
+  // Effects of a kind, or the messages of a kind that were sent.
+  template <class T>
+  std::vector<T> all() const {
+    std::vector<T> found;
+    for (const auto& effect : out) {
+      if constexpr (std::is_constructible_v<Effect, T>) {
+        if (const auto* e = std::get_if<T>(&effect)) found.push_back(*e);
+      } else if (const auto* send = std::get_if<Send>(&effect)) {
+        if (const auto* m = std::get_if<T>(&send->message)) found.push_back(*m);
+      }
+    }
+    return found;
+  }
+  // Both blocks arrive, with tickets `ticket` and `ticket + 1`, and are found sound.
+  void deliver(const GradientId& gradient, Ticket ticket) {
+    for (BlockId block : {0u, 1u}) hear<Verify>(Push{gradient, 0, block, ticket + block, 2});
+    for (BlockId block : {0u, 1u}) on<Report>(Verified{ticket + block, true, 1});
+  }
+
+  BlockPlan plan = plan_of_two();
+  Shard shard{0, plan};
+  Effects out;
+};
+
+const GradientId kA{{0, 1}, 1}, kB{{1, 1}, 1};
+
+Record record_of(std::vector<GradientId> applied, std::uint64_t index = 0) {
+  Record record{.index = index};
+  for (const auto& id : applied)
+    record.applied.push_back({id, 0, 0, 2, 1.0 / static_cast<double>(applied.size()), std::nullopt});
+  return record;
+}
+
+TEST(ShardTest, ReportsWhenEveryBlockIsSound) {
+  Bench b;
+  EXPECT_EQ(b.hear<Verify>(Push{kA, 3, 0, 10, 2}).size(), 1u);
+  EXPECT_EQ(b.hear<Report>(Push{kA, 2, 1, 11, 2}).size(), 0u);
+  EXPECT_EQ(b.on<Report>(Verified{11, true, 4}).size(), 0u);
+  const auto reports = b.on<Report>(Verified{10, true, 5});
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_TRUE(reports[0].ok);
+  EXPECT_EQ(reports[0].base, 2u) << "the oldest version of any block";
+  EXPECT_EQ(reports[0].sum_squares, 9);
+}
+
+TEST(ShardTest, ADamagedBlockIsRefusedAndLetGoOfWhenTheLogSaysSo) {
+  Bench b;
+  b.hear<Verify>(Push{kA, 0, 0, 10, 2});
+  b.hear<Verify>(Push{kA, 0, 1, 11, 2});
+  const auto reports = b.on<Report>(Verified{10, false, 0, "NaN"});
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_FALSE(reports[0].ok);
+  EXPECT_EQ(b.on<Report>(Verified{11, true, 1}).size(), 0u);
+  const auto released = b.hear<Release>(Record{.turned_away = {{kA, Fate::refused}}});
+  EXPECT_EQ(released.size(), 2u);
+  EXPECT_EQ(b.hear<Release>(Push{kA, 0, 0, 12, 2}).size(), 1u) << "it is settled";
+}
+
+TEST(ShardTest, ABlockThatComesTwiceIsLetGoOfAtOnce) {
+  Bench b;
+  b.hear<Verify>(Push{kA, 0, 0, 10, 2});
+  const auto released = b.hear<Release>(Push{kA, 0, 0, 11, 2});
+  ASSERT_EQ(released.size(), 1u);
+  EXPECT_EQ(released[0].ticket, 11u);
+}
+
+TEST(ShardTest, MakesAndShowsAVersionOnce) {
+  Bench b;
+  b.deliver(kA, 10);
+  b.deliver(kB, 20);
+  const auto record = record_of({kA, kB});
+  const auto reduces = b.hear<Reduce>(record);
+  ASSERT_EQ(reduces.size(), 2u);
+  ASSERT_EQ(reduces[0].shares.size(), 2u);
+  EXPECT_EQ(reduces[0].shares[0].ticket, 10u);
+  EXPECT_EQ(reduces[0].shares[1].ticket, 20u);
+  EXPECT_TRUE(b.hear<Reduce>(record).empty()) << "the record again";
+  EXPECT_TRUE(b.on<wire::Reduced>(BlockReduced{0, 1}).empty());
+  EXPECT_EQ(b.on<wire::Reduced>(BlockReduced{1, 1}).size(), 1u);
+  EXPECT_EQ(b.all<Release>().size(), 4u);
+  EXPECT_EQ(b.shard.committed(), 0u);
+  EXPECT_EQ(b.hear<Publish>(Commit{1}).size(), 1u);
+  EXPECT_TRUE(b.hear<Publish>(Commit{1}).empty());
+}
+
+TEST(ShardTest, RecordsAreAppliedInOrder) {
+  Bench b;
+  b.deliver(kA, 10);
+  EXPECT_TRUE(b.hear<Reduce>(record_of({kA}, 1)).empty());
+  EXPECT_EQ(b.hear<Reduce>(Record{.index = 0, .turned_away = {{kB, Fate::dropped}}}).size(), 2u);
+}
+
+TEST(ShardTest, AbsentBlocksCountAsZeroAndAbsentBuffersDoNotCount) {
+  Bench b;
+  b.deliver(kA, 10);
+  for (BlockId block : {0u, 1u}) b.hear<Report>(Push{kB, 0, block, 0, 2});
+  EXPECT_EQ(b.all<Report>().size(), 1u) << "absent everywhere is complete";
+  const auto reduces = b.hear<Reduce>(record_of({kA, kB}));
+  ASSERT_EQ(reduces.size(), 2u);
+  ASSERT_EQ(reduces[0].shares.size(), 1u);
+  EXPECT_EQ(reduces[0].shares[0].weight, 0.5);
+  EXPECT_EQ(reduces[1].shares.at(0).weight, 1) << "the rest make up the mean";
+}
+
+TEST(ShardTest, WhoHadNoSamplesHasNothingToAdd) {
+  Bench b;
+  for (BlockId block : {0u, 1u}) b.hear<Report>(Push{kA, 0, block, 0, 2});
+  b.deliver(kB, 20);
+  auto record = record_of({kA, kB});
+  record.applied[0].weight = 1;
+  record.applied[1].weight = 0;
+  const auto reduces = b.hear<Reduce>(record);
+  ASSERT_EQ(reduces.size(), 2u);
+  for (const auto& reduce : reduces) EXPECT_TRUE(reduce.shares.empty()) << "it is carried over, not divided by nothing";
+}
+
+TEST(ShardTest, ClippingWaitsForTheScaleAndSparesBuffers) {
+  Bench b;
+  b.deliver(kA, 10);
+  auto record = record_of({kA});
+  record.clip = true;
+  ASSERT_EQ(b.hear<Measure>(record).size(), 1u) << "buffers have no part in the norm";
+  EXPECT_TRUE(b.all<Reduce>().empty());
+  const auto measured = b.on<wire::Measured>(BlockMeasured{0, 0, 25});
+  ASSERT_EQ(measured.size(), 1u);
+  EXPECT_EQ(measured[0].sum_squares, 25);
+  const auto reduces = b.hear<Reduce>(Scale{0, 0.2});
+  ASSERT_EQ(reduces.size(), 2u);
+  EXPECT_EQ(reduces[0].scale, 0.2);
+  EXPECT_EQ(reduces[1].scale, 1);
+}
+
+TEST(ShardTest, OlderLivesAreNotHeard) {
+  Bench b;
+  const GradientId old_life{{0, 1}, 1}, new_life{{0, 2}, 1};
+  b.hear<Verify>(Push{old_life, 0, 0, 10, 2});
+  b.on<Release>(Verified{10, true, 1});
+  EXPECT_EQ(b.hear<Release>(Fence{new_life.life}).size(), 1u) << "what was unfinished never will be";
+  EXPECT_EQ(b.hear<Release>(Push{old_life, 0, 1, 11, 2}).size(), 1u);
+  EXPECT_EQ(b.hear<Verify>(Push{new_life, 0, 0, 12, 2}).size(), 1u);
+}
+
+TEST(ShardTest, AWholeGradientOfAnOlderLifeStands) {
+  Bench b;
+  b.deliver(kA, 10);
+  EXPECT_TRUE(b.hear<Release>(Fence{{0, 2}}).empty());
+  EXPECT_EQ(b.hear<Reduce>(record_of({kA})).at(0).shares.size(), 1u);
+}
+
+TEST(ShardTest, APullIsAnsweredWhenTheVersionIsThere) {
+  Bench b;
+  EXPECT_EQ(b.hear<Parameters>(Pull{{0, 1}, 0}).size(), 1u);
+  EXPECT_TRUE(b.hear<Parameters>(Pull{{0, 2}, 1}).empty());
+  EXPECT_TRUE(b.hear<Parameters>(Pull{{0, 1}, 1}).empty()) << "a former life's, late, does not take the place of it";
+  b.deliver({{0, 2}, 1}, 10);
+  b.hear<Reduce>(record_of({{{0, 2}, 1}}));
+  for (BlockId block : {0u, 1u}) b.on<Release>(BlockReduced{block, 1});
+  const auto answers = b.hear<Parameters>(Commit{1});
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].life, (Life{0, 2}));
+  EXPECT_EQ(answers[0].version, 1u);
+}
+
+TEST(ShardTest, SaysAgainWhatTheSequencerMayHaveMissed) {
+  Bench b;
+  b.deliver(kA, 10);
+  b.deliver(kB, 20);
+  EXPECT_EQ(b.on<Report>(Reset{kSequencer}).size(), 2u);
+  b.hear<Reduce>(record_of({kA, kB}));
+  for (BlockId block : {0u, 1u}) b.on<Release>(BlockReduced{block, 1});
+  const auto reduced = b.on<wire::Reduced>(Reset{kSequencer});
+  ASSERT_EQ(reduced.size(), 1u);
+  EXPECT_EQ(reduced[0].version, 1u);
+}
+
+}  // namespace
+}  // namespace yoke::core
