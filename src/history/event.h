@@ -1,0 +1,103 @@
+// What happened in a run, as far as the promises speak of it. Written by whoever drives the state machines, real
+// threads and the simulator alike; read by the checker.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "core/sequencer.h"
+#include "wire/messages.h"
+
+namespace yoke::history {
+
+// The terms of the run: the first event.
+struct Terms {
+  core::SequencerOptions options;
+  std::vector<std::uint32_t> shard_blocks;  // how many blocks each shard hosts
+  std::uint64_t samples = 0;                // an epoch; 0: no ledger
+  std::uint32_t batch = 1;
+};
+
+// The sequencer took this life in; a former life of the same replica is over with it. Saying it again changes nothing.
+struct Joined {
+  wire::Life life;
+};
+
+// The sequencer was told that this life is over, or struck it off. Of a life that is not in, it means nothing.
+struct Left {
+  wire::Life life;
+  std::string reason;
+};
+
+// The sequencer gave out work.
+struct Assigned {
+  wire::Assign assign;
+};
+
+// The replica installed this version of a shard's parameters for this gradient: the truth about what it computed on.
+struct Installed {
+  wire::GradientId gradient;
+  wire::ShardId shard = 0;
+  wire::Version version = 0;
+};
+
+// A payload was examined. Only those that were sound may be applied.
+struct Examined {
+  wire::Ticket ticket = 0;
+  wire::GradientId gradient;  // whose it really is, by the driver's own books
+  wire::BlockId block = 0;
+  bool ok = true;
+};
+
+struct Decided {
+  wire::Record record;
+};
+
+// A shard made a block's next version, out of these payloads: by the driver's own books, not by the record.
+struct Made {
+  wire::ShardId shard = 0;
+  wire::BlockId block = 0;
+  wire::Version version = 0;
+  struct Used {
+    wire::Ticket ticket = 0;
+    wire::GradientId gradient;
+    double weight = 1;
+  };
+  std::vector<Used> used;
+  double rate = 1;
+  double scale = 1;
+};
+
+// Every shard has made this version, by the sequencer's word.
+struct Committed {
+  wire::Version version = 0;
+};
+
+// A shard shows this version to the replicas from now on.
+struct Published {
+  wire::ShardId shard = 0;
+  wire::Version version = 0;
+};
+
+// A replica learnt what became of its gradient.
+struct Told {
+  wire::Verdict verdict;
+};
+
+// Training was over, by the sequencer's word.
+struct Finished {
+  wire::Version version = 0;
+};
+
+using What = std::variant<Terms, Joined, Left, Assigned, Installed, Examined, Decided, Made, Committed, Published, Told,
+                          Finished>;
+
+struct Event {
+  Time at{};
+  What what;
+};
+
+}  // namespace yoke::history
