@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/describe.h"
+#include "sim/world.h"
+
+namespace yoke::sim {
+
+void World::deliver(const wire::Address& to, core::Event event) {
+  core::Effects out;
+  switch (to.role) {
+    case wire::Address::Role::sequencer:
+      if (const auto* received = std::get_if<core::Received>(&event))
+        if (const auto* hello = std::get_if<wire::Hello>(&received->message))
+          heard_[hello->life.replica] = std::max(heard_[hello->life.replica], hello->life.incarnation);
+      sequencer_.on(event, now_, out);
+      break;
+    case wire::Address::Role::shard:
+      if (auto* received = std::get_if<core::Received>(&event))
+        if (auto* push = std::get_if<wire::Push>(&received->message); push && push->ticket) {
+          const bool whole = peace() || !random_.chance(shape_.faults.flip);
+          push->ticket = payloads_.arrive({push->gradient, push->block, to.id, sound_[push->ticket] && whole});
+        }
+      shards_[to.id].on(event, now_, out);
+      break;
+    case wire::Address::Role::replica:
+      return hear(processes_[to.id], event);
+  }
+  perform(to, out);
+}
+
+void World::perform(const wire::Address& actor, const core::Effects& effects) {
+  for (const auto& effect : effects) perform_one(actor, effect);
+}
+
+void World::perform_one(const wire::Address& actor, const core::Effect& effect) {
+  recorder_.add_effect(now_, actor, effect);
+  if (const auto* e = std::get_if<core::Send>(&effect)) transmit(actor, e->to, e->message);
+  if (const auto* e = std::get_if<core::Verify>(&effect)) verify(actor.id, *e);
+  if (const auto* e = std::get_if<core::Reduce>(&effect)) reduce(actor.id, *e);
+  if (const auto* e = std::get_if<core::Release>(&effect)) payloads_.release(e->ticket, actor.id);
+  if (const auto* e = std::get_if<core::Measure>(&effect)) {
+    for (const auto& share : e->shares) payloads_.use(share.ticket, actor.id);
+    after(while_working(), [this, actor, measure = *e] {
+      for (const auto& share : measure.shares) payloads_.use(share.ticket, actor.id);
+      const double squares = random_.real();
+      squares_[measure.step] += squares;
+      deliver(actor, core::BlockMeasured{measure.block, measure.step, squares});
+    });
+  }
+  if (const auto* e = std::get_if<core::Publish>(&effect))
+    trace([&] { return fmt::format("{} shows version {}", describe(actor), e->version); });
+  if (const auto* e = std::get_if<core::Say>(&effect))
+    trace([&] { return fmt::format("{} says: {}", describe(actor), e->text); });
+}
+
+void World::verify(wire::ShardId shard, const core::Verify& effect) {
+  payloads_.use(effect.ticket, shard);
+  after(while_working(), [this, shard, effect] {
+    const auto& payload = payloads_.use(effect.ticket, shard);
+    recorder_.add(now_, history::Examined{effect.ticket, payload.gradient, payload.block, payload.sound});
+    if (!payload.sound) trace([&] { return fmt::format("shard {} finds block {} damaged", shard, payload.block); });
+    deliver(wire::shard_at(shard),
+            core::Verified{effect.ticket, payload.sound, 1.0, payload.sound ? "" : "it is not finite"});
+  });
+}
+
+// The shares are read until the block is made: what was let go of in between would have been overwritten.
+void World::reduce(wire::ShardId shard, const core::Reduce& effect) {
+  double scale = 1;  // as the norm over all blocks of all shards wants it
+  if (const auto it = squares_.find(effect.step); it != squares_.end() && !shape_.plan.blocks[effect.block].averaged)
+    scale = std::min(1.0, shape_.options.clip_norm / (std::sqrt(it->second) + 1e-6));
+  if (std::abs(scale - effect.scale) > 1e-9)
+    outcome_.violations.push_back(fmt::format("step {} of block {} is scaled by {}, and the norm wants {}", effect.step,
+                                              effect.block, effect.scale, scale));
+  after(while_working(), [this, shard, effect] {
+    history::Made made{shard, effect.block, effect.step + 1, {}, effect.rate, effect.scale};
+    for (const auto& share : effect.shares)
+      made.used.push_back({share.ticket, payloads_.use(share.ticket, shard).gradient, share.weight});
+    recorder_.add(now_, std::move(made));
+    deliver(wire::shard_at(shard), core::BlockReduced{effect.block, effect.step + 1});
+  });
+}
+
+}  // namespace yoke::sim

@@ -1,0 +1,36 @@
+// Runs one seed's world to its end and says what was found.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace yoke::sim {
+
+struct SimOptions {
+  bool trace = false;                   // keep a line for everything that happens
+  std::uint64_t event_limit = 400'000;  // a world that is not through by then makes no progress
+};
+
+struct Counts {
+  std::uint64_t events = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t updates = 0;
+  std::uint64_t turned_away = 0;
+  std::uint64_t crashes = 0;
+  std::uint64_t resets = 0;
+  Counts& operator+=(const Counts& other);
+};
+
+struct Outcome {
+  std::uint64_t seed = 0;
+  std::string shape;  // in words
+  std::vector<std::string> violations;
+  std::vector<std::string> trace;
+  Counts counts;
+};
+
+// The same seed gives the same outcome, everywhere. An exception that escapes from the state machines is a violation.
+Outcome run_seed(std::uint64_t seed, const SimOptions& options = {});
+
+}  // namespace yoke::sim

@@ -1,0 +1,115 @@
+#include "sim/shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace yoke::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+core::BlockPlan plan_of(Random& random, std::uint32_t shards) {
+  Layout layout;
+  layout.groups = {SGD{}, Average{}};
+  const auto slots = shards + random.below(4);
+  for (std::uint64_t i = 0; i < slots; ++i) {
+    const auto floats = static_cast<std::int64_t>(random.between(1, 20'000));
+    layout.slots.push_back({"slot", {floats}, random.chance(0.1) ? 1u : 0u});
+  }
+  return core::plan_blocks(layout, shards);
+}
+
+ScheduleOptions schedule_of(Random& random) {
+  ScheduleOptions schedule;
+  schedule.kind = static_cast<ScheduleOptions::Kind>(random.below(3));
+  schedule.step_gamma = 0.5;
+  schedule.floor = random.chance(0.5) ? 0.1 : 0;
+  schedule.warmup_epochs = random.chance(0.3) ? 0.7 : 0;
+  schedule.reference_batch = random.chance(0.3) ? 16 : 0;
+  return schedule;
+}
+
+void make_job(Random& random, Shape& shape) {
+  auto& options = shape.options;
+  options.replicas = static_cast<std::uint32_t>(random.between(1, 8));
+  options.async = random.chance(0.5);
+  if (!options.async && random.chance(0.6)) options.spares = static_cast<std::uint32_t>(random.below(options.replicas));
+  shape.plan = plan_of(random, static_cast<std::uint32_t>(random.between(1, 4)));
+  options.shards = shape.plan.shards();
+
+  shape.batch = static_cast<std::uint32_t>(random.between(1, 6));
+  shape.samples = random.chance(0.15) ? 0 : random.between(1, 60);
+  options.epochs = static_cast<std::uint32_t>(random.between(1, 3));
+  if (shape.samples == 0 || random.chance(0.3)) options.steps = random.between(1, 25);
+  if (random.chance(0.3)) options.batch_schedule = {{2, 7}, {1, 3}};
+  if (random.chance(0.2)) options.warmup_epochs = static_cast<std::uint32_t>(random.between(1, 2));
+  if (random.chance(0.2)) options.warmup_steps = random.between(1, 5);
+  options.schedule = schedule_of(random);
+  options.stale.policy = static_cast<Stale>(random.below(4));
+  options.stale.strength = random.chance(0.5) ? 0.1 : 0.4;
+  if (random.chance(0.5)) options.stale.max_staleness = random.below(6);
+  if (random.chance(0.5)) options.stale.max_lead = random.below(4);
+  if (random.chance(0.3)) options.clip_norm = 1;
+  options.max_refusals = static_cast<std::uint32_t>(random.between(1, 4));
+}
+
+Faults faults_of(Random& random) {
+  Faults faults;
+  const auto mood = random.below(4);  // 0: calm
+  if (mood == 0) return faults;
+  const double scale = mood == 1 ? 0.3 : 1;
+  const auto sometimes = [&](double most) { return random.chance(0.6) ? random.real() * most * scale : 0; };
+  faults.cease = random.between(milliseconds(50), milliseconds(1500));
+  faults.duplicate = sometimes(0.3);
+  faults.straggle = sometimes(0.15);
+  faults.zombie = sometimes(1.0);
+  faults.damage = sometimes(0.04);
+  faults.flip = sometimes(0.03);
+  faults.die_midway = sometimes(0.02);
+  faults.false_alarm = sometimes(0.5);
+  faults.stay_dead = sometimes(0.4);
+  if (random.chance(0.7)) faults.reset_every = random.between(milliseconds(4), milliseconds(150));
+  if (random.chance(0.6)) faults.crash_every = random.between(milliseconds(5), milliseconds(300));
+  faults.back_within = random.chance(0.5) ? milliseconds(2) : milliseconds(80);
+  return faults;
+}
+
+}  // namespace
+
+Shape shape_of(std::uint64_t seed) {
+  Random random(mix(seed, 1));
+  Shape shape;
+  make_job(random, shape);
+  shape.faults = faults_of(random);
+  shape.in_order = random.chance(0.3);
+  shape.reads_newest = random.chance(0.3);
+  shape.absent = random.chance(0.4) ? 0.2 : 0;
+  for (std::uint32_t i = 0; i < shape.options.replicas; ++i)
+    shape.slowness.push_back(random.chance(0.2) ? 2 + 8 * random.real() : 1);
+  shape.options.everybody =
+      !shape.options.async && shape.options.spares == 0 && shape.samples > 0 && random.chance(0.3);
+  shape.slow_links = random.chance(0.3) ? 0.5 * random.real() : 0;
+  return shape;
+}
+
+std::string Shape::describe() const {
+  const auto& o = options;
+  return fmt::format(
+      "{} replicas, {} spares, {} shards, {} blocks, {}; {} samples by {}, {} epochs, {} steps; warm-up {} epochs, {} "
+      "steps; clip {}; staleness at most {}, lead at most {}; until {} ms: resets every {} ms, crashes every {} ms, "
+      "duplicates {:.2f}, stragglers {:.2f}, zombies {:.2f}, damage {:.2f}, flips {:.2f}, deaths midway {:.2f}; slow "
+      "links {:.2f}; {}{}",
+      o.replicas, o.spares, o.shards, plan.blocks.size(),
+      o.async       ? "asynchronous"
+      : o.everybody ? "synchronous, everybody"
+                    : "synchronous",
+      samples, batch, o.epochs, o.steps, o.warmup_epochs, o.warmup_steps, o.clip_norm,
+      o.stale.max_staleness ? std::to_string(*o.stale.max_staleness) : "any",
+      o.stale.max_lead ? std::to_string(*o.stale.max_lead) : "any", faults.cease / milliseconds(1),
+      faults.reset_every / milliseconds(1), faults.crash_every / milliseconds(1), faults.duplicate, faults.straggle,
+      faults.zombie, faults.damage, faults.flip, faults.die_midway, slow_links, in_order ? "in order" : "out of order",
+      reads_newest ? ", reads the newest" : "");
+}
+
+}  // namespace yoke::sim

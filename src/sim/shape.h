@@ -1,0 +1,46 @@
+// What a seed's world looks like: the job, the machines and how hostile the world is.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/block_plan.h"
+#include "core/sequencer.h"
+#include "sim/random.h"
+
+namespace yoke::sim {
+
+// Probabilities and mean times of what goes wrong, until `cease`; none of it happens afterwards.
+struct Faults {
+  Time cease{};
+  double duplicate = 0;    // a message arrives twice
+  double straggle = 0;     // a message or a piece of work takes up to 300 times as long
+  double zombie = 0;       // a message under way when its replica died arrives all the same
+  double damage = 0;       // a gradient's block is not finite, however often it is sent
+  double flip = 0;         // a payload is damaged on the way, this once
+  double die_midway = 0;   // a replica dies between two effects of one event
+  double false_alarm = 0;  // what would be a crash is only taken for one
+  double stay_dead = 0;    // a replica that died does not come back
+  Duration reset_every{};  // a link breaks; 0: never
+  Duration crash_every{};  // a replica dies; 0: never
+  Duration back_within{};  // and begins its next life
+};
+
+struct Shape {
+  core::SequencerOptions options;
+  std::uint64_t samples = 0;
+  std::uint32_t batch = 1;
+  core::BlockPlan plan;
+  Faults faults;
+  bool in_order = false;         // links keep the order of messages, as TCP does
+  bool reads_newest = false;     // a replica computes on what the shards show at that time, as in shared memory
+  double slow_links = 0;         // share of the links that are up to 40 times slower than the rest
+  double absent = 0;             // a block takes no part in a backward pass
+  std::vector<double> slowness;  // by replica, a factor on its computing
+
+  std::string describe() const;
+};
+
+Shape shape_of(std::uint64_t seed);
+
+}  // namespace yoke::sim

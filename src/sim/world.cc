@@ -1,0 +1,117 @@
+#include "sim/world.h"
+
+#include <fmt/format.h>
+
+#include "history/checker.h"
+
+namespace yoke::sim {
+
+using std::chrono::microseconds;
+
+World::World(std::uint64_t seed, const SimOptions& options)
+    : options_(options), shape_(shape_of(seed)), random_(mix(seed, 2)), sequencer_(shape_.options) {
+  outcome_.seed = seed;
+  outcome_.shape = shape_.describe();
+  history::Terms terms{shape_.options, {}, shape_.samples, shape_.batch};
+  for (wire::ShardId shard = 0; shard < shape_.plan.shards(); ++shard) {
+    shards_.emplace_back(shard, shape_.plan);
+    terms.shard_blocks.push_back(static_cast<std::uint32_t>(shape_.plan.of_shard[shard].size()));
+  }
+  recorder_.add(now_, std::move(terms));
+  processes_.resize(shape_.options.replicas);
+  heard_.resize(shape_.options.replicas);
+}
+
+Outcome World::run() {
+  trace([&] { return outcome_.shape; });
+  for (wire::ReplicaId replica = 0; replica < processes_.size(); ++replica) {
+    processes_[replica].life.replica = replica;
+    after(while_working(), [this, replica] { start(processes_[replica]); });
+  }
+  break_links_until_peace();
+  crash_until_peace();
+  try {
+    while (!queue_.empty() && outcome_.counts.events < options_.event_limit) {
+      auto [at, action] = queue_.take();
+      now_ = at;
+      ++outcome_.counts.events;
+      action();
+    }
+    check_progress();
+    check_end();
+  } catch (const std::exception& error) {
+    outcome_.violations.push_back(fmt::format("an exception escaped: {}", error.what()));
+  }
+  return std::move(outcome_);
+}
+
+Duration World::while_working(double slowness) {
+  auto time = random_.between(microseconds(20), microseconds(2000));
+  if (!peace() && random_.chance(shape_.faults.straggle)) time *= random_.between(10, 300);
+  return Duration(static_cast<std::int64_t>(static_cast<double>(time.count()) * slowness));
+}
+
+void World::check_progress() {
+  if (!queue_.empty()) {
+    outcome_.violations.push_back(
+        fmt::format("no progress: not through after {} events: {}", outcome_.counts.events, stuck()));
+    return;
+  }
+  bool through = sequencer_.done();
+  for (const auto& process : processes_) through &= process.gone || (process.side && process.side->done());
+  if (!through) outcome_.violations.push_back("no progress: nothing is under way any more: " + stuck());
+}
+
+std::string World::stuck() const {
+  std::string text =
+      sequencer_.done() ? "the sequencer is through" : "the sequencer waits for " + sequencer_.waiting_for();
+  for (const auto& process : processes_) {
+    if (process.gone || (process.side && process.side->done())) continue;
+    text += fmt::format("; replica {} (life {}) ", process.life.replica, process.life.incarnation);
+    if (!process.side)
+      text += "is dead";
+    else if (!process.side->turned_away().empty())
+      text += "was turned away";
+    else if (const auto& work = process.side->work(); !work)
+      text += "has no work";
+    else if (process.side->verdict(work->gradient.sequence))
+      text += fmt::format("waits for work after gradient {}", work->gradient.sequence);
+    else if (process.computing != work->gradient)
+      text += fmt::format("waits for parameters for step {}", work->step);
+    else
+      text += fmt::format("waits for the verdict on gradient {} for step {}", work->gradient.sequence, work->step);
+  }
+  return text;
+}
+
+void World::check_end() {
+  const auto events = recorder_.events();
+  for (const auto& event : events) {
+    const auto* decided = std::get_if<history::Decided>(&event.what);
+    if (!decided) continue;
+    outcome_.counts.updates += !decided->record.applied.empty();
+    outcome_.counts.turned_away += decided->record.turned_away.size();
+  }
+  const auto broken = history::check(events);
+  outcome_.violations.insert(outcome_.violations.end(), broken.begin(), broken.end());
+  const bool calm = shape_.faults.cease.count() == 0;
+  if (calm && !shape_.options.async && shape_.options.spares == 0 && outcome_.counts.turned_away > 0)
+    outcome_.violations.push_back(
+        fmt::format("in a calm world without spares {} gradients were turned away", outcome_.counts.turned_away));
+  if (outcome_.violations.empty()) {  // in a run that came to its end, whatever is left over is a leak
+    payloads_.close();
+    for (const auto& shard : shards_)
+      if (shard.committed() != sequencer_.committed())
+        outcome_.violations.push_back(
+            fmt::format("a shard ended at version {}, the rest at {}", shard.committed(), sequencer_.committed()));
+  }
+  const auto& leaks = payloads_.violations();
+  outcome_.violations.insert(outcome_.violations.end(), leaks.begin(), leaks.end());
+}
+
+void World::trace(const Tell& line) {
+  if (!options_.trace) return;
+  outcome_.trace.push_back(fmt::format("{:10.3f} ms  {}", static_cast<double>(now_.count()) / 1e6, line()));
+}
+
+}  // namespace yoke::sim
