@@ -1,0 +1,48 @@
+// Where the values of the blocks live, and the passes over them. Two kinds: on servers, in two versions (central
+// strategies), or in the replicas' own parameters (mirrored). Not thread-safe by itself: the caller says below what
+// runs under its lock and what outside of it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/block_plan.h"
+#include "core/effects.h"
+#include "kernel/pass.h"
+
+namespace yoke::cluster {
+
+// Where each slot's values live in one replica.
+using Places = std::vector<std::span<float>>;
+
+// One gradient's bytes for a pass.
+struct Part {
+  wire::ReplicaId replica = 0;
+  const float* values = nullptr;
+  double weight = 1;
+};
+
+class BlockStore {
+ public:
+  virtual ~BlockStore() = default;
+  // The chief's values become version 0. Before anything else.
+  virtual void initialise(const Places& places) = 0;
+  // A replica takes part, with its values in these places; again: in other ones from now on. (Under the lock.)
+  virtual void attach(wire::ReplicaId replica, const Places& places) = 0;
+  // Its memory is touched no more. (Under the lock, while no pass runs.)
+  virtual void detach(wire::ReplicaId replica) = 0;
+
+  // May the shard's next version be written? (Under the lock.)
+  virtual bool may_reduce(wire::ShardId shard) const = 0;
+  // Writes the block's next version. (Outside the lock; different blocks at the same time.)
+  virtual void reduce(const core::Reduce& pass, std::span<const Part> parts) = 0;
+  // The next version of the shard's blocks is the present one. (Under the lock.)
+  virtual void publish(wire::ShardId shard) = 0;
+
+  // Brings the shard's present version into the replica's places. `pin` and `unpin` under the lock, `copy` outside.
+  virtual void pin(wire::ShardId shard, wire::ReplicaId replica) = 0;
+  virtual void copy(wire::ShardId shard, wire::ReplicaId replica) = 0;
+  virtual void unpin(wire::ShardId shard, wire::ReplicaId replica) = 0;
+};
+
+}  // namespace yoke::cluster

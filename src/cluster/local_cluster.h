@@ -1,0 +1,143 @@
+// Sequencer, shards and replicas of one network, all in this process.
+//
+// There is no loop thread: the state machines stand behind one lock, and whoever brings an event (a gradient that is
+// ready, a pass that is done) delivers it and all that follows from it. State machines take microseconds. The passes
+// over the payload are queued and run outside the lock by the replicas that wait, so that on a machine whose cores are
+// all busy no thread more is needed: a gradient is verified by the thread that brought it, while it is still in its
+// cache; a reduce is done by whoever has nothing else to do.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "cluster/block_store.h"
+#include "cluster/tally.h"
+#include "core/replica_side.h"
+#include "core/sequencer.h"
+#include "core/shard.h"
+#include "history/recorder.h"
+#include "yoke/error.h"
+#include "yoke/trainable.h"
+
+namespace yoke::cluster {
+
+struct LocalOptions {
+  core::SequencerOptions sequencer;  // `shards` is what is wished for; the plan may have fewer
+  bool mirrored = false;
+  bool state_per_replica = false;
+  double delay_compensation = 0;
+  Duration deadline = std::chrono::seconds(60);  // of a wait in which nothing at all happens
+  Duration spin = Duration::zero();              // how long to look before sleeping; worth it when cores are free
+  std::shared_ptr<history::Recorder> recorder;
+  std::function<void(const std::string&)> say;  // news in words; may be empty; called under the lock
+};
+
+// What a replica is to do next, or that there is nothing more.
+struct Work {
+  wire::Assign assign;
+  bool done = false;
+};
+
+class LocalCluster {
+ public:
+  LocalCluster(Layout layout, LocalOptions options);
+
+  const core::BlockPlan& plan() const { return plan_; }
+  const Layout& layout() const { return layout_; }
+
+  // A replica takes its seat; `places` are its values, which become the chief's (replica 0's). Waits for the chief.
+  Status attach(wire::ReplicaId replica, Places places);
+  // Says hello; at most once a replica. `samples` 0: the data has no size.
+  void join(wire::ReplicaId replica, std::uint64_t samples, std::uint32_t batch);
+  // Waits for the next work and brings the parameters for it into the replica's places.
+  Result<Work> next(wire::ReplicaId replica);
+  // One slot of the gradient; an absent one has no values. From any thread, each slot once.
+  void push(wire::ReplicaId replica, SlotId slot, Payload gradient);
+  // The gradient of the present work can no longer count. From any thread.
+  bool abandoned(wire::ReplicaId replica) const;
+  // Waits for the verdict on the present work.
+  Result<wire::Verdict> settle(wire::ReplicaId replica);
+  // The replica takes part no more. Its memory is not touched after this returns. Harmless when it has left already.
+  void leave(wire::ReplicaId replica, const std::string& reason);
+  // From now on the mean of these slots' payloads is written here instead (mirrored; an optimizer of the user's own).
+  void redirect(wire::ReplicaId replica, Places places);
+
+  bool done() const;
+  wire::Version committed() const;
+  std::uint32_t epochs() const;
+  Tally tally() const;
+
+ private:
+  struct Held {  // a payload that is ours until its release
+    Payload payload;
+    wire::GradientId gradient;
+    wire::BlockId block = 0;
+  };
+  struct Seat {
+    std::optional<core::ReplicaSide> side;
+    wire::Sequence taken = 0;   // the last work given to the caller
+    std::uint32_t samples = 0;  // in the present work
+    std::uint32_t batch = 1;    // samples a step where no ledger says
+    std::atomic<bool> abandoned{false};
+    bool attached = false;
+    bool left = false;
+  };
+  struct Job {  // a pass to be run outside the lock
+    wire::ShardId shard = 0;
+    std::variant<core::Measure, core::Reduce> pass;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  Time now() const;
+  void deliver(const wire::Address& to, core::Event event);
+  void drain();
+  void carry_out(const wire::Address& actor, const core::Effect& effect);
+  void verify_all(Lock& lock);
+  bool run_one(Lock& lock);
+  Status wait(Lock& lock, wire::ReplicaId replica, const char* doing, const std::function<bool()>& until);
+  void install(Lock& lock, wire::ReplicaId replica);
+  wire::GradientId current(wire::ReplicaId replica) const;
+  void record(history::What what) {
+    if (options_.recorder) options_.recorder->add(now(), std::move(what));
+  }
+
+  const Layout layout_;
+  LocalOptions options_;
+  const core::BlockPlan plan_;
+  const std::chrono::steady_clock::time_point origin_ = std::chrono::steady_clock::now();
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::atomic<std::uint64_t> changes_{0};  // grows with every event: what a spinning thread looks at
+  std::unique_ptr<BlockStore> store_;
+  core::Sequencer sequencer_;
+  std::vector<core::Shard> shards_;
+  std::vector<std::unique_ptr<Seat>> seats_;
+  Tally tally_;
+  std::uint64_t next_record_ = 0;
+
+  std::deque<std::pair<wire::Address, core::Event>> inbox_;
+  std::deque<std::pair<wire::ShardId, core::Verify>> to_verify_;
+  std::deque<Job> jobs_;
+  unsigned running_ = 0;  // passes outside the lock at this moment
+  std::unordered_map<wire::Ticket, Held> held_;
+  std::vector<Payload> let_go_;  // released payloads, freed outside the lock
+  wire::Ticket next_ticket_ = 1;
+  std::vector<std::vector<float>> first_;  // the chief's values by slot, until every replica has them
+  std::size_t attached_ = 0;
+  bool initialised_ = false;
+  bool terms_written_ = false;
+};
+
+}  // namespace yoke::cluster
