@@ -1,0 +1,104 @@
+#include "strategy/local_exchange.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "kernel/pass.h"
+
+namespace yoke::strategy {
+
+LocalExchange::LocalExchange(cluster::LocalCluster& cluster, const Options& options, std::uint32_t replica)
+    : cluster_(cluster), options_(options), replica_(replica), here_(cluster.layout().slots.size()) {}
+
+void LocalExchange::join(std::uint64_t samples, std::uint32_t batch) {
+  samples_ = samples;
+  cluster_.join(replica_, samples, batch);
+}
+
+Result<Assignment> LocalExchange::begin() {
+  auto work = cluster_.next(replica_);
+  if (!work) return work.error();
+  Assignment assignment;
+  assignment.done = work->done;
+  if (work->done) return assignment;
+  const auto& assign = work->assign;
+  assignment.sequence = assign.gradient.sequence;
+  assignment.step = assign.step;
+  if (assign.range) {
+    assignment.epoch = assign.range->epoch;
+    assignment.idle = assign.range->size() == 0;
+    const core::Permutation order(options_.seed, assign.range->epoch, samples_);
+    assignment.samples.reserve(assign.range->size());
+    for (auto place = assign.range->begin; place < assign.range->end; ++place)
+      assignment.samples.push_back(options_.shuffle ? order(place) : place);
+  }
+  const std::lock_guard lock(mutex_);
+  here_.assign(here_.size(), false);
+  missing_ = here_.size();
+  held_back_.clear();
+  return assignment;
+}
+
+Status LocalExchange::await(SlotId) { return {}; }  // `begin` has copied every slot already
+
+Status LocalExchange::ready(SlotId slot, Payload gradient) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (here_[slot])
+      return Error{Code::invalid_argument,
+                   fmt::format("the gradient of {} came twice in one step; if one step takes several backward passes, "
+                               "say so with backwards_per_step",
+                               cluster_.layout().slots[slot].name)};
+    here_[slot] = true;
+    --missing_;
+    const bool clip_alone = options_.strategy == Strategy::async && options_.clip_norm > 0;
+    if (missing_ == 0 || clip_alone) {
+      held_back_.emplace_back(slot, std::move(gradient));
+      return {};
+    }
+  }
+  cluster_.push(replica_, slot, std::move(gradient));
+  return {};
+}
+
+bool LocalExchange::abandoned() const { return cluster_.abandoned(replica_); }
+
+// Asynchronous gradients are clipped one by one, by their own norm.
+void LocalExchange::clip_held_back() {
+  double squares = 0;
+  for (const auto& [slot, gradient] : held_back_)
+    if (!std::holds_alternative<Average>(cluster_.layout().groups[cluster_.layout().slots[slot].group]))
+      squares += kernel::check(gradient.values).sum_squares;
+  const double factor = options_.clip_norm / (std::sqrt(squares) + 1e-6);
+  for (auto& [slot, gradient] : held_back_) {
+    const bool average = std::holds_alternative<Average>(cluster_.layout().groups[cluster_.layout().slots[slot].group]);
+    if (!(factor < 1) || average) continue;  // a norm that is not finite is left to be refused
+    auto scaled = std::make_shared<std::vector<float>>(gradient.values.begin(), gradient.values.end());
+    for (auto& value : *scaled) value = static_cast<float>(value * factor);
+    gradient = {*scaled, scaled};
+  }
+}
+
+Result<Outcome> LocalExchange::finish() {
+  std::vector<std::pair<SlotId, Payload>> rest;
+  {
+    const std::lock_guard lock(mutex_);
+    if (options_.strategy == Strategy::async && options_.clip_norm > 0) clip_held_back();
+    rest = std::move(held_back_);
+    held_back_.clear();
+    for (SlotId slot = 0; slot < here_.size(); ++slot)
+      if (!here_[slot]) rest.emplace_back(slot, Payload{});
+  }
+  for (auto& [slot, gradient] : rest) cluster_.push(replica_, slot, std::move(gradient));
+  auto verdict = cluster_.settle(replica_);
+  if (!verdict) return verdict.error();
+  Outcome outcome;
+  outcome.fate = static_cast<Outcome::Fate>(verdict->fate);
+  outcome.version = verdict->version;
+  outcome.staleness = verdict->staleness;
+  outcome.why = verdict->reason;
+  return outcome;
+}
+
+}  // namespace yoke::strategy

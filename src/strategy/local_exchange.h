@@ -1,0 +1,45 @@
+// One replica's Exchange with a cluster in the same process; the same for every strategy.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "cluster/local_cluster.h"
+#include "core/permutation.h"
+#include "yoke/options.h"
+#include "yoke/trainable.h"
+
+namespace yoke::strategy {
+
+class LocalExchange : public Exchange {
+ public:
+  // `cluster` outlives it. The replica has attached.
+  LocalExchange(cluster::LocalCluster& cluster, const Options& options, std::uint32_t replica);
+
+  // Joins with data of so many samples (0: without a size). Before the first `begin`.
+  void join(std::uint64_t samples, std::uint32_t batch);
+
+  Result<Assignment> begin() override;
+  Status await(SlotId slot) override;
+  Status ready(SlotId slot, Payload gradient) override;
+  bool abandoned() const override;
+  Result<Outcome> finish() override;
+
+ private:
+  void clip_held_back();
+
+  cluster::LocalCluster& cluster_;
+  const Options& options_;
+  const std::uint32_t replica_;
+  std::uint64_t samples_ = 0;
+
+  std::mutex mutex_;  // `ready` may come from any thread
+  std::vector<bool> here_;
+  std::size_t missing_ = 0;
+  // Gradients held back until `finish`: the last one always, so that a gradient is whole only when its replica says
+  // that it has finished computing; all of them where they must be clipped by their common norm first.
+  std::vector<std::pair<SlotId, Payload>> held_back_;
+};
+
+}  // namespace yoke::strategy
