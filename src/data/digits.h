@@ -1,0 +1,15 @@
+// The digits set: 1,797 handwritten digits of 8x8 pixels from 0 to 16 (data/digits.NOTICE says where they come from).
+#pragma once
+
+#include <string>
+
+#include "data/dataset.h"
+#include "yoke/error.h"
+
+namespace yoke::data {
+
+// Reads lines of 64 pixels and a label, separated by commas; gzip or plain. The set has no split of its own: the first
+// 1,500 samples are the training set, the last 297 the test set. Errors name the file, the line and the field.
+Result<Split> read_digits(const std::string& file);
+
+}  // namespace yoke::data
