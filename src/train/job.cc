@@ -1,0 +1,63 @@
+#include "train/job.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace yoke::train {
+namespace {
+
+// What the first difference between two layouts is, in words; empty: none.
+std::string difference(const Layout& first, const Layout& other) {
+  if (first.slots.size() != other.slots.size())
+    return fmt::format("{} parameters there, {} here", first.slots.size(), other.slots.size());
+  for (std::size_t i = 0; i < first.slots.size(); ++i) {
+    const auto &a = first.slots[i], &b = other.slots[i];
+    if (a.name != b.name) return fmt::format("parameter {} is {} there, {} here", i, a.name, b.name);
+    if (a.shape != b.shape)
+      return fmt::format("{} is [{}] there, [{}] here", a.name, fmt::join(a.shape, ", "), fmt::join(b.shape, ", "));
+    if (a.frozen != b.frozen) return fmt::format("{} is frozen only in one of them", a.name);
+    if (a.group != b.group) return fmt::format("{} is in group {} there, {} here", a.name, a.group, b.group);
+  }
+  return "";
+}
+
+std::uint32_t at_once(const Options& options) {
+  if (options.deterministic) return 1;  // LibTorch's generator of random numbers is one for the whole process
+  if (options.compute_at_once > 0) return options.compute_at_once;
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+Job::Job(Options options, cluster::LocalOptions local)
+    : options_(std::move(options)), local_(std::move(local)), turns_(at_once(options_)) {}
+
+Result<cluster::LocalCluster*> Job::cluster(std::size_t index, const Layout& layout) {
+  const std::lock_guard lock(mutex_);
+  if (index > clusters_.size())
+    return Error{Code::invalid_argument, "replicas attach their networks in different orders"};
+  if (index == clusters_.size()) {
+    std::size_t elements = 0;
+    for (const auto& slot : layout.slots) elements += slot.frozen ? 0 : slot.size();
+    if (elements == 0) return Error{Code::invalid_argument, "the network has no parameters to train"};
+    auto local = local_;
+    if (index > 0) {  // only the first network's steps count samples, end the job and are recorded
+      local.sequencer.steps = 0;
+      local.recorder = nullptr;
+    }
+    clusters_.push_back(std::make_unique<cluster::LocalCluster>(layout, std::move(local)));
+  } else if (const auto different = difference(clusters_[index]->layout(), layout); !different.empty()) {
+    return Error{Code::invalid_argument, "the replicas' networks differ: " + different};
+  }
+  return clusters_[index].get();
+}
+
+const cluster::LocalCluster* Job::lead() const {
+  const std::lock_guard lock(mutex_);
+  return clusters_.empty() ? nullptr : clusters_.front().get();
+}
+
+}  // namespace yoke::train

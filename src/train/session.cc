@@ -1,0 +1,64 @@
+#include "train/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace yoke::train {
+
+Session::Session(Job& job, cluster::LocalCluster& cluster, std::uint32_t replica, Turn* turn)
+    : job_(job), cluster_(cluster), replica_(replica), turn_(turn), exchange_(cluster, job.options(), replica) {}
+
+Status Session::attach(cluster::Places places) { return cluster_.attach(replica_, std::move(places)); }
+
+Status Session::start(std::uint64_t samples, std::uint32_t batch) {
+  if (started_)
+    return Error{Code::invalid_argument, fmt::format("replica {}: the samples of a job are walked through once; put "
+                                                     "the epochs into the options",
+                                                     replica_)};
+  if (batch == 0) return Error{Code::invalid_argument, "a batch must have at least 1 sample"};
+  started_ = true;
+  exchange_.join(samples, batch);
+  return begin();
+}
+
+Status Session::begin() {
+  if (turn_) turn_->release();
+  for (;;) {
+    auto assignment = exchange_.begin();
+    if (!assignment) return assignment.error();
+    assignment_ = std::move(*assignment);
+    if (!assignment_.idle) break;
+    if (const auto outcome = finish(); !outcome) return outcome.error();
+  }
+  if (turn_) turn_->acquire();
+  if (on_begin_) on_begin_(assignment_);
+  return {};
+}
+
+Result<Outcome> Session::finish() {
+  auto outcome = exchange_.finish();
+  if (outcome && !outcome->dropped() && on_applied_) on_applied_();
+  return outcome;
+}
+
+Result<Outcome> Session::step() {
+  if (assignment_.done) return Error{Code::invalid_argument, "training is over: there is no step to make"};
+  if (turn_) turn_->release();
+  auto outcome = finish();
+  if (!outcome) return outcome;
+  if (const auto begun = begin(); !begun) return begun.error();
+  return outcome;
+}
+
+void Session::pause(Duration duration) {
+  if (turn_) turn_->release();
+  const auto end = std::chrono::steady_clock::now() + duration;
+  while (!exchange_.abandoned() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(
+        std::min<Duration>(std::chrono::milliseconds(1), end - std::chrono::steady_clock::now()));
+  if (turn_) turn_->acquire();
+}
+
+}  // namespace yoke::train
