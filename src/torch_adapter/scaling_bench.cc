@@ -1,0 +1,97 @@
+// Two replicas, one thread each, against a plain LibTorch loop of one: samples a second, both sides in one run,
+// interleaved, medians. The same kernels, malloc, data and network for all; the loops are what a user would write.
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <numeric>
+
+#include "torch_adapter/networks.h"
+#include "yoke/torch.h"
+
+namespace {
+
+namespace F = torch::nn::functional;
+
+struct Work {
+  std::string model;
+  std::uint32_t batch;
+  std::uint64_t steps;  // a replica
+};
+
+torch::nn::Sequential network(const Work& work) {
+  return yoke::torch_adapter::build_network(work.model, {1, 28, 28}, 10).or_throw();
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double plain(const Work& work, const yoke::Examples& data) {
+  auto net = network(work);
+  torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.01).momentum(0.9));
+  yoke::Batch samples(work.batch);
+  const auto start = std::chrono::steady_clock::now();
+  for (std::uint64_t step = 0; step < work.steps; ++step) {
+    std::iota(samples.begin(), samples.end(), step * work.batch % (data.size() - work.batch));
+    auto [x, y] = data.get(samples);
+    optimizer.zero_grad();
+    F::cross_entropy(net->forward(x), y).backward();
+    optimizer.step();
+  }
+  return static_cast<double>(work.steps * work.batch) / seconds_since(start);
+}
+
+double replicated(const Work& work, const yoke::Examples& data, yoke::Options options) {
+  options.steps = work.steps;
+  const auto start = std::chrono::steady_clock::now();
+  const auto summary = yoke::run_job(options, [&](yoke::Replica& replica) {
+                         auto net = network(work);
+                         auto train = replica.attach(net, yoke::SGD{.lr = 0.01, .momentum = 0.9});
+                         for (const auto& batch : replica.samples(data.size(), work.batch)) {
+                           auto [x, y] = data.get(batch);
+                           train.backward(F::cross_entropy(net->forward(x), y));
+                           train.step();
+                         }
+                       }).or_throw();
+  return static_cast<double>(summary.samples) / seconds_since(start);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void compare(const Work& work, const yoke::Examples& data, int rounds) {
+  yoke::Options mirrored, sync;
+  mirrored.replicas = sync.replicas = 2;
+  mirrored.strategy = yoke::Strategy::mirrored;
+  sync.strategy = yoke::Strategy::sync;
+  std::vector<double> one, mirror, central, mirror_ratio, central_ratio;
+  for (int round = 0; round < rounds; ++round) {
+    one.push_back(plain(work, data));
+    mirror.push_back(replicated(work, data, mirrored));
+    central.push_back(replicated(work, data, sync));
+    one.push_back(plain(work, data));  // before and after: the machine's pace drifts
+    const double pace = (one[one.size() - 2] + one.back()) / 2;
+    mirror_ratio.push_back(mirror.back() / pace);
+    central_ratio.push_back(central.back() / pace);
+  }
+  fmt::print("{:<22} batch {:>3}  plain {:>7.0f}/s  mirrored x2 {:>7.0f}/s = {:.2f}x  sync x2 {:>7.0f}/s = {:.2f}x\n",
+             work.model, work.batch, median(one), median(mirror), median(mirror_ratio), median(central),
+             median(central_ratio));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  yoke::prepare_process();
+  torch::set_num_threads(1);
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 7;
+  const auto data = yoke::load_data("fashion-mnist");
+  compare({"mlp:784-512-512-10", 128, 200}, data.train, rounds);
+  compare({"cnn", 64, 30}, data.train, rounds);
+  return 0;
+}
