@@ -1,0 +1,13 @@
+// The flags that say how the replicas pull together: the same for `yoke train` and for a program of the user's own.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "yoke/options.h"
+
+namespace yoke::cli {
+
+// Adds them to `app`; parsing then fills `options`, which outlives it.
+void add_job_flags(CLI::App& app, Options& options);
+
+}  // namespace yoke::cli
