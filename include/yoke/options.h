@@ -81,6 +81,7 @@ struct Options {
   std::uint64_t seed = 1;
   bool shuffle = true;
   bool deterministic = false;
+  std::uint32_t threads_per_replica = 1;       // inside LibTorch's operations
   std::uint32_t compute_at_once = 0;           // replicas that compute at the same time; 0: as many as cores
   std::chrono::milliseconds deadline{60'000};  // no wait is longer than this
   std::uint32_t max_refusals = 3;              // a replica whose gradients are refused so often in a row is struck off

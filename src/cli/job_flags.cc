@@ -129,6 +129,10 @@ void add_job_flags(CLI::App& app, Options& options) {
       ->group(group);
   app.add_option("--epochs", options.epochs, "times through the data")->capture_default_str()->group(group);
   app.add_option("--steps", options.steps, "stop after so many updates instead")->group(group);
+  app.add_option("--threads-per-replica", options.threads_per_replica, "inside LibTorch's operations")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->group(group);
   add_choice<Buffers>(app, "--buffers", options.buffers,
                       {{"mean", Buffers::mean}, {"local", Buffers::local}, {"chief", Buffers::chief}},
                       "whose batch-norm statistics count")

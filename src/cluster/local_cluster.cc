@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "cluster/mirrored_store.h"
+#include "cluster/in_place_store.h"
 #include "cluster/versioned_store.h"
 
 namespace yoke::cluster {
@@ -31,8 +31,8 @@ LocalCluster::LocalCluster(Layout layout, LocalOptions options)
       plan_(core::plan_blocks(layout_, options_.sequencer.shards)),
       sequencer_(with_shards(options_.sequencer, plan_.shards())),
       tally_(options_.sequencer.replicas) {
-  if (options_.mirrored)
-    store_ = std::make_unique<MirroredStore>(plan_, layout_.groups);
+  if (options_.in_place)
+    store_ = std::make_unique<InPlaceStore>(plan_, layout_.groups, options_.mirrored);
   else
     store_ = std::make_unique<VersionedStore>(
         plan_, layout_.groups, VersionedOptions{options_.state_per_replica, options_.delay_compensation});
@@ -65,7 +65,8 @@ void LocalCluster::drain() {
       case wire::Address::Role::replica:
         if (auto& side = seats_[to.id]->side) {
           side->on(event, now(), effects);
-          if (side->work() && side->verdict(side->work()->gradient.sequence)) seats_[to.id]->abandoned = true;
+          auto& seat = *seats_[to.id];
+          if (seat.taken > 0 && side->verdict(seat.taken)) seat.abandoned = true;
         }
         break;
     }
@@ -242,7 +243,6 @@ void LocalCluster::join(wire::ReplicaId replica, std::uint64_t samples, std::uin
     record(std::move(terms));
   }
   const wire::Life life{replica, 1};
-  record(history::Joined{life});
   seat.batch = batch;
   seat.side.emplace(life, plan_, samples, batch);
   core::Effects effects;
@@ -340,8 +340,8 @@ void LocalCluster::leave(wire::ReplicaId replica, const std::string& reason) {
     record(history::Left{life, reason});
     deliver(wire::kSequencer, core::Down{life, reason});
   }
-  // Only mirrored passes write into a replica's own memory.
-  while (options_.mirrored && running_ > 0) wake_.wait(lock);
+  // Passes in place write into the replicas' own memory.
+  while (options_.in_place && running_ > 0) wake_.wait(lock);
   if (seat.attached) store_->detach(replica);
   wake_.notify_all();
 }

@@ -34,7 +34,8 @@ namespace yoke::cluster {
 
 struct LocalOptions {
   core::SequencerOptions sequencer;  // `shards` is what is wished for; the plan may have fewer
-  bool mirrored = false;
+  bool mirrored = false;             // the replicas' own values are the only ones
+  bool in_place = false;  // every replica waits while a step is made, so that it can be written where it is wanted
   bool state_per_replica = false;
   double delay_compensation = 0;
   Duration deadline = std::chrono::seconds(60);  // of a wait in which nothing at all happens

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "cluster/aligned.h"
 #include "core/block_plan.h"
 #include "kernel/pass.h"
 
@@ -21,7 +22,7 @@ class OptimizerMemory {
 
  private:
   struct Entry {
-    std::array<std::vector<float>, 2 * kernel::kMaxStates> arrays;  // [version * kMaxStates + index]
+    std::array<AlignedFloats, 2 * kernel::kMaxStates> arrays;  // [version * kMaxStates + index]
     unsigned present = 0;
     std::uint64_t updates = 0;
   };

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "cluster/aligned.h"
 #include "cluster/block_store.h"
 #include "cluster/optimizer_memory.h"
 
@@ -33,15 +34,15 @@ class VersionedStore : public BlockStore {
  private:
   struct Seat {  // one replica's
     Places places;
-    unsigned reading = 0;                  // the version being copied
-    std::vector<std::vector<float>> then;  // by block: what it computes on (delay compensation)
+    unsigned reading = 0;             // the version being copied
+    std::vector<AlignedFloats> then;  // by block: what it computes on (delay compensation)
   };
   OptimizerMemory& memory_of(wire::ReplicaId replica);
 
   const core::BlockPlan& plan_;
   const std::vector<Optimizer>& groups_;
   VersionedOptions options_;
-  std::vector<std::vector<float>> values_[2];  // [version][block]
+  std::vector<AlignedFloats> values_[2];       // [version][block]
   std::vector<unsigned> present_;              // by shard
   std::vector<std::array<unsigned, 2>> pins_;  // by shard and version
   std::map<wire::ReplicaId, Seat> seats_;

@@ -29,7 +29,8 @@ struct BlockPlan {
 };
 
 // Blocks of about 1 MiB; smaller in small models, so that each shard has several and the work spreads evenly. Fewer
-// shards than asked for when there are fewer blocks. Frozen slots have none. The layout has at least one element to train.
+// shards than asked for when there are fewer blocks. Frozen slots have none. The layout has at least one element to
+// train.
 BlockPlan plan_blocks(const Layout& layout, std::uint32_t shards);
 
 }  // namespace yoke::core

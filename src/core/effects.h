@@ -84,8 +84,8 @@ struct Measure {
   std::vector<Share> shares;
 };
 
-// Make version `step + 1` of the block from version `step` and the shares, in the order given; no shares: carry it over.
-// Answer: BlockReduced.
+// Make version `step + 1` of the block from version `step` and the shares, in the order given; no shares: carry it
+// over. Answer: BlockReduced.
 struct Reduce {
   BlockId block = 0;
   Version step = 0;

@@ -27,10 +27,11 @@ class Ledger {
  public:
   explicit Ledger(LedgerOptions options);
 
-  // The next range to work on: one that came back, else from the cursor. None: all is handed out (for now, or for good).
+  // The next range to work on: one that came back, else from the cursor. None: all is handed out (for now, or for
+  // good).
   std::optional<wire::Range> take();
-  // A range whose gradient was dropped goes to the head of the queue; one whose gradient was refused to the tail, so that
-  // samples that poison a gradient do not block the rest.
+  // A range whose gradient was dropped goes to the head of the queue; one whose gradient was refused to the tail, so
+  // that samples that poison a gradient do not block the rest.
   void put_back(const wire::Range& range);
   void put_last(const wire::Range& range);
   // The range's gradient was applied.

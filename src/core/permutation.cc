@@ -5,7 +5,8 @@
 namespace yoke::core {
 
 // A Feistel network on the smallest even number of bits that holds `size`, walked until it lands inside: a bijection of
-// the larger set, restricted to the cycles through [0, size), is a bijection of [0, size). At most four walks on average.
+// the larger set, restricted to the cycles through [0, size), is a bijection of [0, size). At most four walks on
+// average.
 Permutation::Permutation(std::uint64_t seed, std::uint32_t epoch, std::uint64_t size)
     : key_(mix(seed, epoch)), size_(size), half_bits_(1) {
   while (half_bits_ < 32 && (std::uint64_t{1} << (2 * half_bits_)) < size) ++half_bits_;

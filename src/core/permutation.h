@@ -1,5 +1,5 @@
-// The order in which an epoch visits the samples: a keyed permutation of [0, size), computed place by place. It takes no
-// memory, so that a sequencer or a simulator of 500 replicas can hold the ledger of any data set.
+// The order in which an epoch visits the samples: a keyed permutation of [0, size), computed place by place. It takes
+// no memory, so that a sequencer or a simulator of 500 replicas can hold the ledger of any data set.
 #pragma once
 
 #include <cstdint>

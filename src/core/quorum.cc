@@ -11,7 +11,7 @@ QuorumDecision judge_quorum(const QuorumInput& input) {
   decision.needed = std::min(input.wanted, input.whole + input.working);
   decision.ready = decision.needed > 0 && input.whole >= decision.needed;
   decision.degraded = decision.needed < input.wanted && input.alive < input.wanted;
-  const char* why = decision.degraded                 ? ", degraded: replicas are gone"
+  const char* why = decision.degraded                ? ", degraded: replicas are gone"
                     : decision.needed < input.wanted ? ", the last ranges of the epoch"
                                                      : "";
   decision.reason = fmt::format("{} of {} gradients{}", std::min(input.whole, decision.needed), decision.needed, why);

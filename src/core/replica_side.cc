@@ -75,8 +75,8 @@ void ReplicaSide::push(BlockId block, Ticket ticket, std::uint32_t samples, Effe
 
 void ReplicaSide::send_push(BlockId block, Effects& out) const {
   const auto& pushed = pushed_.at(block);
-  out.push_back(Send{shard_at(plan_.blocks[block].shard),
-                     Push{work_->gradient, base(), block, pushed.ticket, pushed.samples}});
+  out.push_back(
+      Send{shard_at(plan_.blocks[block].shard), Push{work_->gradient, base(), block, pushed.ticket, pushed.samples}});
 }
 
 const Verdict* ReplicaSide::verdict(Sequence sequence) const {

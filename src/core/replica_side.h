@@ -1,5 +1,5 @@
-// A replica's side of the protocol: what it works on, what it has pushed and must be ready to push again, what it was told.
-// The driver computes; this says when it may, and carries the answers.
+// A replica's side of the protocol: what it works on, what it has pushed and must be ready to push again, what it was
+// told. The driver computes; this says when it may, and carries the answers.
 #pragma once
 
 #include <map>
@@ -48,7 +48,7 @@ class ReplicaSide {
   std::uint32_t batch_;
   std::optional<Assign> work_;
   std::optional<Assign> next_;
-  std::optional<Verdict> verdict_;  // the newest
+  std::optional<Verdict> verdict_;                // the newest
   std::vector<std::optional<Version>> versions_;  // by shard, for the work
   struct Pushed {
     Ticket ticket = 0;

@@ -31,10 +31,10 @@ void Sequencer::on(const Event& event, Time, Effects& out) {
 void Sequencer::on_hello(const Hello& hello, Effects& out) {
   const auto to = replica_at(hello.life.replica);
   if (has_data_ && (hello.samples != samples_ || hello.batch != batch_)) {
-    out.push_back(Send{to, Turned{hello.life, fmt::format("replica {} has {} samples in batches of {}, the job has {} in "
-                                                          "batches of {}: give every replica the same data",
-                                                          hello.life.replica, hello.samples, hello.batch, samples_,
-                                                          batch_)}});
+    out.push_back(
+        Send{to, Turned{hello.life, fmt::format("replica {} has {} samples in batches of {}, the job has {} in "
+                                                "batches of {}: give every replica the same data",
+                                                hello.life.replica, hello.samples, hello.batch, samples_, batch_)}});
     return;
   }
   const bool replaces = members_.alive(hello.life.replica) && !members_.alive(hello.life);
@@ -56,13 +56,15 @@ void Sequencer::on_hello(const Hello& hello, Effects& out) {
   if (replica.open) {  // the former life's: a whole gradient stands, an unfinished one never will be
     const auto open = *replica.open;
     if (unfinished(open))
-      append({.turned_away = {turn_away(open, Fate::dropped, "its replica began a new life")}, .reason = "rejoin"}, out);
+      append({.turned_away = {turn_away(open, Fate::dropped, "its replica began a new life")}, .reason = "rejoin"},
+             out);
   }
   replica = {};
   // Newcomers start level with the slowest, or they would hold everybody back.
   std::optional<std::uint64_t> slowest;
   for (const auto& life : members_.all_alive())
-    if (life.replica != hello.life.replica) slowest = std::min(slowest.value_or(~0ull), replicas_[life.replica].settled);
+    if (life.replica != hello.life.replica)
+      slowest = std::min(slowest.value_or(~0ull), replicas_[life.replica].settled);
   replica.settled = slowest.value_or(0);
   to_shards(Fence{hello.life}, out);
   out.push_back(Say{replaces ? decision.reason + ", in place of its former life" : decision.reason});
@@ -87,10 +89,12 @@ void Sequencer::on_report(const Report& report, Effects& out) {
     if (last && last->gradient == report.gradient && last->fate == Fate::applied) {
       std::vector<bool> reported(options_.shards, true);
       reported.at(report.shard) = false;
-      it = open_.emplace(report.gradient, Work{.samples = report.samples,
-                                               .reported = std::move(reported),
-                                               .reports = options_.shards - 1,
-                                               .base = report.base}).first;
+      it = open_
+               .emplace(report.gradient, Work{.samples = report.samples,
+                                              .reported = std::move(reported),
+                                              .reports = options_.shards - 1,
+                                              .base = report.base})
+               .first;
     }
   }
   if (it == open_.end()) return;
@@ -206,9 +210,9 @@ void Sequencer::decide_step(Effects& out) {
   if (planted(Bug::apply_a_late_gradient) && quorum.needed == wanted()) losers.clear();
   std::string names;
   for (const auto& id : losers) {
-    record.turned_away.push_back(turn_away(
-        id, Fate::dropped, fmt::format("step {} was made of the {} fastest of {}", decided_, quorum.needed,
-                                       options_.replicas)));
+    record.turned_away.push_back(
+        turn_away(id, Fate::dropped,
+                  fmt::format("step {} was made of the {} fastest of {}", decided_, quorum.needed, options_.replicas)));
     names += fmt::format("{}{}", names.empty() ? "" : ", ", id.life.replica);
   }
   record.reason = quorum.reason + (names.empty() ? "" : fmt::format("; dropped: replica {}", names));
@@ -363,8 +367,8 @@ void Sequencer::hand_out(Effects& out) {
     if (ledger_ && !(range = ledger_->take())) break;
     assign(life, range, out);
   }
-  if (!options_.everybody || !ledger_ || open_.empty()) return;
-  const Range nothing{ledger_->epoch(), 0, 0};
+  if (!options_.everybody || open_.empty()) return;
+  const Range nothing{ledger_ ? ledger_->epoch() : 0, 0, 0};
   for (const auto& life : lives)
     if (!replicas_.at(life.replica).open && !stands(life.replica)) assign(life, nothing, out);
 }
@@ -401,10 +405,12 @@ void Sequencer::to_shards(const Message& message, Effects& out) const {
 }
 
 std::string Sequencer::waiting_for() const {
-  if (!members_.complete()) return fmt::format("replicas to join ({} of {} are there)", members_.count_alive(), options_.replicas);
+  if (!members_.complete())
+    return fmt::format("replicas to join ({} of {} are there)", members_.count_alive(), options_.replicas);
   std::string names;
   for (const auto& [id, work] : open_)
-    if (!work.whole) names += fmt::format("{}replica {} (step {})", names.empty() ? "" : ", ", id.life.replica, work.step);
+    if (!work.whole)
+      names += fmt::format("{}replica {} (step {})", names.empty() ? "" : ", ", id.life.replica, work.step);
   if (!names.empty()) return names;
   for (ShardId shard = 0; shard < options_.shards; ++shard)
     if (reduced_[shard] < decided_) names += fmt::format("{}shard {}", names.empty() ? "" : ", ", shard);

@@ -1,13 +1,14 @@
 // The sequencer decides what each update is made of, and writes it into the log; the shards only follow the log.
 //
-// A step is received, decided, committed. Shards report each gradient that is complete and checked; when every shard has
-// reported it, it is whole. Synchronous: when the quorum of distinct replicas is whole, one record makes the update of
-// them and turns the others away. Asynchronous: each whole gradient gets a record at once, which applies it, scaled as
-// its staleness says, or drops it. When every shard has reduced a record, it is committed, and the replicas are told.
+// A step is received, decided, committed. Shards report each gradient that is complete and checked; when every shard
+// has reported it, it is whole. Synchronous: when the quorum of distinct replicas is whole, one record makes the update
+// of them and turns the others away. Asynchronous: each whole gradient gets a record at once, which applies it, scaled
+// as its staleness says, or drops it. When every shard has reduced a record, it is committed, and the replicas are
+// told.
 //
-// One assignment a replica is open at a time, and a gradient is the answer to one assignment: so it is decided once, however
-// often it is sent. Whatever may be lost with a connection is sent again when the peer asks (Hello) or the driver says
-// that the connection was reset; every message may arrive twice, late, or out of order.
+// One assignment a replica is open at a time, and a gradient is the answer to one assignment: so it is decided once,
+// however often it is sent. Whatever may be lost with a connection is sent again when the peer asks (Hello) or the
+// driver says that the connection was reset; every message may arrive twice, late, or out of order.
 #pragma once
 
 #include <map>
@@ -66,12 +67,12 @@ class Sequencer {
   };
   struct Replica {
     Sequence last_sequence = 0;
-    std::optional<GradientId> open;   // what it works on
+    std::optional<GradientId> open;  // what it works on
     std::optional<Verdict> last_verdict;
-    std::uint64_t settled = 0;        // gradients decided, for the bound on the lead
-    bool warming = false;             // its work is part of the warm-up, and does not count in `settled`
-    std::uint32_t refusals = 0;       // in a row
-    bool won = true;                  // its last gradient counted
+    std::uint64_t settled = 0;   // gradients decided, for the bound on the lead
+    bool warming = false;        // its work is part of the warm-up, and does not count in `settled`
+    std::uint32_t refusals = 0;  // in a row
+    bool won = true;             // its last gradient counted
   };
 
   void on_hello(const Hello& hello, Effects& out);
@@ -122,9 +123,9 @@ class Sequencer {
 
   std::map<std::uint64_t, Record> log_;  // by index: those that not every shard has reduced yet
   std::uint64_t next_index_ = 0;
-  Version decided_ = 0;    // updates decided
-  Version committed_ = 0;  // updates that every shard has made
-  std::vector<Version> reduced_;             // by shard
+  Version decided_ = 0;           // updates decided
+  Version committed_ = 0;         // updates that every shard has made
+  std::vector<Version> reduced_;  // by shard
   std::map<Version, std::map<ShardId, double>> measured_;
   std::map<Version, double> scales_;
   Version warmup_end_ = 0;  // the last version that only one replica worked on

@@ -72,8 +72,8 @@ void Shard::on_push(const Push& push, Effects& out) {
   } else {
     ++staged.verified;
   }
-  const bool complete = planted(Bug::decide_before_verified) ? staged.parts.size() == blocks_.size()
-                                                             : staged.verified == blocks_.size();
+  const bool complete =
+      planted(Bug::decide_before_verified) ? staged.parts.size() == blocks_.size() : staged.verified == blocks_.size();
   if (complete && staged.refused.empty()) report(push.gradient, staged, out);
 }
 
@@ -118,8 +118,7 @@ void Shard::on_fence(const Life& life, Effects& out) {
   newest = life.incarnation;
   std::vector<GradientId> unfinished;
   for (const auto& [gradient, staged] : staged_)
-    if (gradient.life.replica == life.replica && gradient.life.incarnation < newest &&
-        staged.verified < blocks_.size())
+    if (gradient.life.replica == life.replica && gradient.life.incarnation < newest && staged.verified < blocks_.size())
       unfinished.push_back(gradient);
   if (planted(Bug::forget_the_incarnation)) return;
   for (const auto& gradient : unfinished) settle(gradient, out);

@@ -1,6 +1,7 @@
 // A shard hosts some of the blocks. It keeps each replica's blocks apart until the log says what to do with them, then
-// makes the next version in one pass. It holds two versions: the pass reads `step` and writes `step + 1`; the commit shows
-// the new one. Records are applied strictly in the order of their index, each once, whatever order they arrive in.
+// makes the next version in one pass. It holds two versions: the pass reads `step` and writes `step + 1`; the commit
+// shows the new one. Records are applied strictly in the order of their index, each once, whatever order they arrive
+// in.
 #pragma once
 
 #include <cstdint>
@@ -68,8 +69,8 @@ class Shard {
 
   std::map<GradientId, Staged> staged_;
   std::map<Ticket, std::pair<GradientId, BlockId>> verifying_;
-  std::map<ReplicaId, Incarnation> fence_;          // the newest life heard of
-  std::map<Life, Sequence> settled_;                // decided up to here
+  std::map<ReplicaId, Incarnation> fence_;  // the newest life heard of
+  std::map<Life, Sequence> settled_;        // decided up to here
 
   std::map<std::uint64_t, Record> records_;  // that came and are not applied yet
   std::uint64_t next_index_ = 0;

@@ -15,7 +15,8 @@ if(YOKE_TESTS)
 
   # A copy of the protocol with bugs that can be switched on, to see that the simulator and the checker find them. It
   # must not meet libyoke in one program.
-  file(GLOB yoke_sim_core_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/core/*.cc ${CMAKE_SOURCE_DIR}/src/history/*.cc)
+  file(GLOB yoke_sim_core_sources CONFIGURE_DEPENDS
+       ${CMAKE_SOURCE_DIR}/src/core/*.cc ${CMAKE_SOURCE_DIR}/src/history/*.cc)
   list(FILTER yoke_sim_core_sources EXCLUDE REGEX "_(test|bench|main)\\.cc$")
   add_library(yoke_sim_core STATIC ${yoke_sim_core_sources} ${yoke_sim_sources})
   target_compile_definitions(yoke_sim_core PUBLIC YOKE_PLANTED_BUGS)

@@ -16,6 +16,7 @@ Result<cluster::LocalOptions> plan_sync(const Options& options, cluster::LocalOp
   if (options.optimizer_state == OptimizerState::per_replica)
     return Error{Code::invalid_argument, "an optimizer state per replica is for --strategy async"};
   local.sequencer.spares = options.spares;
+  local.in_place = options.spares == 0;  // nobody computes while a step is made
   return local;
 }
 

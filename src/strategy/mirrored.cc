@@ -12,6 +12,7 @@ Result<cluster::LocalOptions> plan_mirrored(const Options& options, cluster::Loc
   if (options.optimizer_state == OptimizerState::per_replica)
     return Error{Code::invalid_argument, "an optimizer state per replica is for --strategy async"};
   local.mirrored = true;
+  local.in_place = true;
   local.sequencer.everybody = true;
   local.sequencer.shards = options.replicas;  // a slice a replica
   return local;

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "torch_adapter/threads.h"
 
 namespace yoke::torch_adapter {
 namespace {
@@ -110,6 +111,7 @@ void Binding::add_buffers(const Parts& parts, Buffers policy) {
 std::span<float> Binding::place(SlotId slot) { return span_of(slots_[slot].place); }
 
 std::shared_ptr<Binding> Binding::make(Replica& replica, Parts parts, AttachOptions options) {
+  use_threads(replica.options().threads_per_replica);
   auto binding = std::make_shared<Binding>(std::move(parts), options, replica.options(), replica.id());
   std::vector<std::span<float>> places;
   for (SlotId slot = 0; slot < binding->slots_.size(); ++slot) places.push_back(binding->place(slot));

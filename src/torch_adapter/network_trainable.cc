@@ -5,6 +5,7 @@
 #include "torch_adapter/binding.h"
 #include "torch_adapter/factory.h"
 #include "torch_adapter/networks.h"
+#include "torch_adapter/threads.h"
 
 namespace yoke::torch_adapter {
 namespace {
@@ -89,7 +90,7 @@ class NetworkTrainable : public Trainable {
 extern "C" Result<std::unique_ptr<Trainable>> yoke_make_torch_trainable(const ModelRequest& request);
 
 Result<std::unique_ptr<Trainable>> yoke_make_torch_trainable(const ModelRequest& request) {
-  torch::set_num_threads(1);                                           // the replicas are the parallelism
+  use_threads(request.options.threads_per_replica);
   if (request.replica == 0) torch::manual_seed(request.options.seed);  // the others start from the chief's values
   const auto& train = request.data->train;
   auto network = build_network(request.model, train.shape, train.classes);

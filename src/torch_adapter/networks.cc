@@ -48,12 +48,13 @@ Result<nn::Sequential> cnn(const std::vector<std::int64_t>& shape, std::int64_t 
   nn::Sequential network;
   for (std::int64_t filters : {32, 64, 128}) {
     network->push_back(nn::Conv2d(nn::Conv2dOptions(channels, filters, 3).padding(1)));
-    network->push_back(nn::ReLU());
     channels = filters;
-    if (std::min(height, width) < 2) continue;
-    network->push_back(nn::MaxPool2d(nn::MaxPool2dOptions(2)));
-    height /= 2;
-    width /= 2;
+    if (std::min(height, width) >= 2) {
+      network->push_back(nn::MaxPool2d(nn::MaxPool2dOptions(2)));
+      height /= 2;
+      width /= 2;
+    }
+    network->push_back(nn::ReLU());  // the same after pooling as before, on a quarter of the values
   }
   network->push_back(nn::Flatten());
   network->push_back(nn::Linear(channels * height * width, classes));

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "torch_adapter/networks.h"
+#include "torch_adapter/threads.h"
 #include "yoke/torch.h"
 
 namespace {
@@ -88,7 +89,7 @@ void compare(const Work& work, const yoke::Examples& data, int rounds) {
 
 int main(int argc, char** argv) {
   yoke::prepare_process();
-  torch::set_num_threads(1);
+  yoke::torch_adapter::use_threads(1);
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 7;
   const auto data = yoke::load_data("fashion-mnist");
   compare({"mlp:784-512-512-10", 128, 200}, data.train, rounds);

@@ -14,11 +14,12 @@ add_library(Yoke::torch ALIAS yoke_torch)
 target_include_directories(yoke_torch PRIVATE ${CMAKE_SOURCE_DIR}/src)
 target_include_directories(yoke_torch SYSTEM PUBLIC ${TORCH_INCLUDE_DIRS})
 target_compile_options(yoke_torch PRIVATE -Wno-deprecated-declarations)
-target_link_libraries(yoke_torch PUBLIC yoke ${TORCH_LIBRARIES} PRIVATE yoke_flags fmt::fmt)
+# LibTorch 2 brings headers of an fmt of its own, which no library on the system fits: header-only fits any.
+target_link_libraries(yoke_torch PUBLIC yoke ${TORCH_LIBRARIES} PRIVATE yoke_flags fmt::fmt-header-only)
 target_precompile_headers(yoke_torch PRIVATE <torch/torch.h>)
 
 function(yoke_torch_program name)
-  target_link_libraries(${name} PRIVATE yoke_torch yoke_flags fmt::fmt)
+  target_link_libraries(${name} PRIVATE yoke_torch yoke_flags fmt::fmt-header-only)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
 endfunction()
 

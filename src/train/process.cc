@@ -77,8 +77,7 @@ void prepare_process() {
   const bool change = !chosen && better && (now.empty() || is_old(now));
   if (change) {
     setenv("OPENBLAS_CORETYPE", better, 1);
-    setenv("OPENBLAS_NUM_THREADS", "1", 0);  // the replicas are the parallelism
-    if (!now.empty()) start_again();         // it reads the environment only when it is loaded
+    if (!now.empty()) start_again();  // it reads the environment only when it is loaded
   }
   const bool tuned = tune_malloc();
   const char* const kernels = std::getenv("OPENBLAS_CORETYPE");

@@ -1,0 +1,38 @@
+#include "cluster/in_place_store.h"
+
+namespace yoke::cluster {
+
+InPlaceStore::InPlaceStore(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, bool mirrored)
+    : plan_(plan), groups_(groups), mirrored_(mirrored), memory_(plan, groups, 1) {}
+
+void InPlaceStore::initialise(const Places& places) {
+  if (mirrored_) return;
+  for (const auto& block : plan_.blocks) {
+    const auto from = places[block.slot].subspan(block.offset, block.size);
+    values_.emplace_back(from.begin(), from.end());
+  }
+}
+
+void InPlaceStore::attach(wire::ReplicaId replica, const Places& places) { places_[replica] = places; }
+
+void InPlaceStore::detach(wire::ReplicaId replica) { places_.erase(replica); }
+
+void InPlaceStore::reduce(const core::Reduce& pass, std::span<const Part> parts) {
+  if (parts.empty()) return;  // what is carried over is there already
+  const auto& block = plan_.blocks[pass.block];
+  std::vector<kernel::Input> inputs;
+  inputs.reserve(parts.size());
+  for (const auto& part : parts) inputs.push_back({part.values, static_cast<float>(part.weight)});
+  std::vector<float*> outputs;
+  outputs.reserve(places_.size() + 1);
+  if (!mirrored_) outputs.push_back(values_[block.id].data());
+  for (const auto& [replica, places] : places_) outputs.push_back(places[block.slot].data() + block.offset);
+  if (outputs.empty()) return;
+  kernel::Block view{.size = block.size, .params_in = outputs.front(), .params_out = outputs.front()};
+  const auto update = memory_.prepare(block.id, view);
+  kernel::update(groups_[block.group], {.rate = pass.rate, .scale = pass.scale, .update = update}, inputs, view,
+                 std::span(outputs).subspan(1));
+  memory_.advance(block.id);
+}
+
+}  // namespace yoke::cluster

@@ -1,0 +1,18 @@
+#include "torch_adapter/threads.h"
+
+#include <ATen/Parallel.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+namespace yoke::torch_adapter {
+
+void use_threads(std::uint32_t count) {
+  at::set_num_threads(static_cast<int>(count));
+  if (std::getenv("OPENBLAS_NUM_THREADS") || std::getenv("OMP_NUM_THREADS")) return;
+  using SetThreads = void (*)(int);
+  if (const auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads")))
+    set(static_cast<int>(count));
+}
+
+}  // namespace yoke::torch_adapter
