@@ -11,6 +11,7 @@ struct SGD {
   double momentum = 0;
   double weight_decay = 0;
   bool nesterov = false;
+  bool operator==(const SGD&) const = default;
 };
 
 struct Adagrad {
@@ -19,6 +20,7 @@ struct Adagrad {
   double weight_decay = 0;
   double initial_accumulator = 0;
   double eps = 1e-10;
+  bool operator==(const Adagrad&) const = default;
 };
 
 struct RMSProp {
@@ -28,6 +30,7 @@ struct RMSProp {
   double weight_decay = 0;
   double momentum = 0;
   bool centered = false;
+  bool operator==(const RMSProp&) const = default;
 };
 
 struct Adam {
@@ -36,6 +39,7 @@ struct Adam {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0;
+  bool operator==(const Adam&) const = default;
 };
 
 // Adam with decoupled weight decay.
@@ -45,11 +49,14 @@ struct AdamW {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
+  bool operator==(const AdamW&) const = default;
 };
 
 // No step at all: the weighted mean of what the replicas sent becomes the value. For batch-norm buffers, and for
 // gradients that an optimizer of the user's own will apply.
-struct Average {};
+struct Average {
+  bool operator==(const Average&) const = default;
+};
 
 using Optimizer = std::variant<SGD, Adagrad, RMSProp, Adam, AdamW, Average>;
 

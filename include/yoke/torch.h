@@ -67,6 +67,9 @@ class Training {
   // Hands the gradient in, waits until it is decided, and brings the parameters up to date. Throws yoke::Exception when
   // the job cannot go on, or when the network was changed in a way that cannot be followed.
   Outcome step();
+  // The step is lost already: whatever is computed now will not count. For loops that have more to save than a
+  // backward.
+  bool lost() const;
   // Training is over; no step is left to make.
   bool done() const;
 

@@ -23,6 +23,7 @@ struct Slot {
   std::vector<std::int64_t> shape;
   std::uint32_t group = 0;  // index into Layout::groups: which optimizer, which learning rate
   bool frozen = false;      // starts from the chief's values and stays there
+  bool buffer = false;      // no parameter: the mean over the replicas that have it becomes the value, unclipped
 
   std::size_t size() const {
     std::size_t n = 1;

@@ -102,8 +102,11 @@ void add_schedule_flags(CLI::App& app, Options& options) {
   app.add_option_function<std::string>(
          "--batch-schedule",
          [&options](const std::string& text) {
-           for (const auto& [epoch, batch] : pairs("--batch-schedule", text))
+           for (const auto& [epoch, batch] : pairs("--batch-schedule", text)) {
+             if (!(batch >= 1 && batch <= 1e9))
+               throw CLI::ValidationError("--batch-schedule", "a batch has at least 1 sample");
              options.batch_schedule.push_back({epoch, static_cast<std::uint32_t>(batch)});
+           }
          },
          "from epoch E on B samples a replica, as in 0:32,2:64")
       ->type_name("E:B,...")
@@ -151,7 +154,8 @@ void add_job_flags(CLI::App& app, Options& options) {
   app.add_option_function<double>(
          "--deadline",
          [&options](double seconds) {
-           if (!(seconds > 0)) throw CLI::ValidationError("--deadline", "must be more than 0 seconds");
+           if (!(seconds >= 0.001 && seconds <= 1e6))
+             throw CLI::ValidationError("--deadline", "must be between 0.001 and 1000000 seconds");
            options.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
          },
          "give up after so many seconds in which nothing happens")

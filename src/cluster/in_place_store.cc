@@ -1,15 +1,25 @@
 #include "cluster/in_place_store.h"
 
+#include <algorithm>
+
 namespace yoke::cluster {
 
 InPlaceStore::InPlaceStore(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, bool mirrored)
     : plan_(plan), groups_(groups), mirrored_(mirrored), memory_(plan, groups, 1) {}
 
 void InPlaceStore::initialise(const Places& places) {
-  if (mirrored_) return;
   for (const auto& block : plan_.blocks) {
-    const auto from = places[block.slot].subspan(block.offset, block.size);
+    const auto from = places[block.slot].subspan(block.offset, mirrored_ && !block.averaged ? 0 : block.size);
     values_.emplace_back(from.begin(), from.end());
+  }
+}
+
+void InPlaceStore::copy(wire::ShardId shard, wire::ReplicaId replica) {
+  for (auto id : plan_.of_shard[shard]) {
+    const auto& block = plan_.blocks[id];
+    if (!block.averaged) continue;
+    const auto to = places_.at(replica)[block.slot].subspan(block.offset, block.size);
+    std::copy(values_[id].begin(), values_[id].end(), to.begin());
   }
 }
 
@@ -25,7 +35,7 @@ void InPlaceStore::reduce(const core::Reduce& pass, std::span<const Part> parts)
   for (const auto& part : parts) inputs.push_back({part.values, static_cast<float>(part.weight)});
   std::vector<float*> outputs;
   outputs.reserve(places_.size() + 1);
-  if (!mirrored_) outputs.push_back(values_[block.id].data());
+  if (auto& own = values_[block.id]; !own.empty()) outputs.push_back(own.data());
   for (const auto& [replica, places] : places_) outputs.push_back(places[block.slot].data() + block.offset);
   if (outputs.empty()) return;
   kernel::Block view{.size = block.size, .params_in = outputs.front(), .params_out = outputs.front()};

@@ -27,7 +27,8 @@ class InPlaceStore : public BlockStore {
   void reduce(const core::Reduce& pass, std::span<const Part> parts) override;
   void publish(wire::ShardId) override {}
   void pin(wire::ShardId, wire::ReplicaId) override {}
-  void copy(wire::ShardId, wire::ReplicaId) override {}
+  // Parameters are there already; buffers may have been changed by a forward pass whose gradient did not count.
+  void copy(wire::ShardId shard, wire::ReplicaId replica) override;
   void unpin(wire::ShardId, wire::ReplicaId) override {}
 
  private:
@@ -35,7 +36,7 @@ class InPlaceStore : public BlockStore {
   const std::vector<Optimizer>& groups_;
   const bool mirrored_;
   OptimizerMemory memory_;
-  std::vector<AlignedFloats> values_;  // by block; empty when mirrored
+  std::vector<AlignedFloats> values_;  // by block; mirrored: only those of buffers, the others are empty
   std::map<wire::ReplicaId, Places> places_;
 };
 

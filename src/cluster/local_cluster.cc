@@ -16,6 +16,18 @@ core::SequencerOptions with_shards(core::SequencerOptions options, std::uint32_t
   return options;
 }
 
+// Marks a replica as being inside for as long as it lives; under the lock at both ends.
+class Inside {
+ public:
+  explicit Inside(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Inside() { flag_ = false; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  bool& flag_;
+};
+
 // Tells the core that this is a spinning loop.
 void relax() {
 #if defined(__x86_64__)
@@ -122,11 +134,18 @@ void LocalCluster::verify_all(Lock& lock) {
   }
 }
 
+// A reduce in place writes into the replicas' parameters, and waits until none of them is computing: one whose gradient
+// was refused in the middle of its backward pass may still be.
+bool LocalCluster::may_run(const Job& job) const {
+  if (std::holds_alternative<core::Measure>(job.pass)) return true;
+  if (!options_.in_place) return store_->may_reduce(job.shard);
+  return std::all_of(seats_.begin(), seats_.end(),
+                     [](const auto& seat) { return !seat->attached || seat->left || seat->inside; });
+}
+
 // Runs one queued pass, if there is one that may run.
 bool LocalCluster::run_one(Lock& lock) {
-  const auto found = std::find_if(jobs_.begin(), jobs_.end(), [&](const Job& job) {
-    return std::holds_alternative<core::Measure>(job.pass) || store_->may_reduce(job.shard);
-  });
+  const auto found = std::find_if(jobs_.begin(), jobs_.end(), [&](const Job& job) { return may_run(job); });
   if (found == jobs_.end()) return false;
   const Job job = std::move(*found);
   jobs_.erase(found);
@@ -207,6 +226,13 @@ Status LocalCluster::wait(Lock& lock, wire::ReplicaId replica, const char* doing
 Status LocalCluster::attach(wire::ReplicaId replica, Places places) {
   Lock lock(mutex_);
   auto& seat = *seats_.at(replica);
+  if (seat.left) return Error{Code::cancelled, "it has left the job"};
+  seat.place = places.empty() ? nullptr : places.front().data();
+  for (const auto& other : seats_)
+    if (other.get() != &seat && other->place && other->place == seat.place)
+      return Error{
+          Code::invalid_argument,
+          fmt::format("replica {} attached another replica's very network: build one inside the body", replica)};
   if (replica == 0) {
     store_->initialise(places);
     for (const auto& place : places) first_.emplace_back(place.begin(), place.end());
@@ -258,6 +284,7 @@ wire::GradientId LocalCluster::current(wire::ReplicaId replica) const {
 Result<Work> LocalCluster::next(wire::ReplicaId replica) {
   Lock lock(mutex_);
   auto& seat = *seats_.at(replica);
+  const Inside inside(seat.inside);
   auto& side = *seat.side;
   const auto has_work = [&] {
     return side.work() && side.work()->gradient.sequence > seat.taken && side.parameters_here() &&
@@ -303,7 +330,7 @@ void LocalCluster::install(Lock& lock, wire::ReplicaId replica) {
 void LocalCluster::push(wire::ReplicaId replica, SlotId slot, Payload gradient) {
   Lock lock(mutex_);
   auto& seat = *seats_.at(replica);
-  if (seat.abandoned) return;
+  if (seat.abandoned || !seat.side || !seat.side->work()) return;
   core::Effects effects;
   for (auto id : plan_.of_slot[slot]) {
     const auto& block = plan_.blocks[id];
@@ -324,6 +351,7 @@ bool LocalCluster::abandoned(wire::ReplicaId replica) const { return seats_.at(r
 Result<wire::Verdict> LocalCluster::settle(wire::ReplicaId replica) {
   Lock lock(mutex_);
   auto& seat = *seats_.at(replica);
+  const Inside inside(seat.inside);
   const auto waited = wait(lock, replica, "waiting for its gradient to count",
                            [&] { return seat.side->verdict(seat.taken) != nullptr; });
   if (!waited) return waited.error();

@@ -91,7 +91,9 @@ class LocalCluster {
     std::uint32_t samples = 0;  // in the present work
     std::uint32_t batch = 1;    // samples a step where no ledger says
     std::atomic<bool> abandoned{false};
+    const float* place = nullptr;  // of its first slot
     bool attached = false;
+    bool inside = false;  // in `next` or `settle`: it does not look at its parameters
     bool left = false;
   };
   struct Job {  // a pass to be run outside the lock
@@ -108,6 +110,7 @@ class LocalCluster {
   bool run_one(Lock& lock);
   Status wait(Lock& lock, wire::ReplicaId replica, const char* doing, const std::function<bool()>& until);
   void install(Lock& lock, wire::ReplicaId replica);
+  bool may_run(const Job& job) const;
   wire::GradientId current(wire::ReplicaId replica) const;
   void record(history::What what) {
     if (options_.recorder) options_.recorder->add(now(), std::move(what));

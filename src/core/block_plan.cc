@@ -26,8 +26,7 @@ void cut(const Layout& layout, SlotId slot, std::size_t size, BlockPlan& plan) {
   for (std::size_t begin = 0; begin < s.size(); begin += piece) {
     const std::size_t end = std::min(s.size(), begin + piece);
     const auto id = static_cast<wire::BlockId>(plan.blocks.size());
-    const bool averaged = std::holds_alternative<Average>(layout.groups.at(s.group));
-    plan.blocks.push_back({id, slot, begin, end - begin, s.group, averaged, 0});
+    plan.blocks.push_back({id, slot, begin, end - begin, s.group, s.buffer, 0});
     plan.of_slot[slot].push_back(id);
   }
 }

@@ -17,7 +17,7 @@ struct Block {
   std::size_t offset = 0;  // in floats, within the slot
   std::size_t size = 0;    // in floats
   std::uint32_t group = 0;
-  bool averaged = false;  // its group's optimizer is Average
+  bool averaged = false;  // of a buffer
   wire::ShardId shard = 0;
 };
 

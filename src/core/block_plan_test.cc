@@ -14,7 +14,8 @@ Layout layout_of(const std::vector<std::int64_t>& sizes) {
   Layout layout;
   layout.groups = {SGD{}, Average{}};
   for (std::size_t i = 0; i < sizes.size(); ++i)
-    layout.slots.push_back({"slot" + std::to_string(i), {sizes[i]}, static_cast<std::uint32_t>(i % 2)});
+    layout.slots.push_back(
+        {"slot" + std::to_string(i), {sizes[i]}, static_cast<std::uint32_t>(i % 2), false, i % 2 == 1});
   return layout;
 }
 

@@ -15,7 +15,8 @@ core::BlockPlan plan_of(Random& random, std::uint32_t shards) {
   const auto slots = shards + random.below(4);
   for (std::uint64_t i = 0; i < slots; ++i) {
     const auto floats = static_cast<std::int64_t>(random.between(1, 20'000));
-    layout.slots.push_back({"slot", {floats}, random.chance(0.1) ? 1u : 0u});
+    const bool buffer = random.chance(0.1);
+    layout.slots.push_back({"slot", {floats}, buffer ? 1u : 0u, false, buffer});
   }
   return core::plan_blocks(layout, shards);
 }

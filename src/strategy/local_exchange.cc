@@ -35,7 +35,8 @@ Result<Assignment> LocalExchange::begin() {
   }
   const std::lock_guard lock(mutex_);
   here_.assign(here_.size(), false);
-  missing_ = here_.size();
+  missing_ = 0;
+  for (const auto& blocks : cluster_.plan().of_slot) missing_ += !blocks.empty();
   held_back_.clear();
   return assignment;
 }
@@ -51,7 +52,7 @@ Status LocalExchange::ready(SlotId slot, Payload gradient) {
                                "say so with backwards_per_step",
                                cluster_.layout().slots[slot].name)};
     here_[slot] = true;
-    --missing_;
+    missing_ -= !cluster_.plan().of_slot[slot].empty();
     const bool clip_alone = options_.strategy == Strategy::async && options_.clip_norm > 0;
     if (missing_ == 0 || clip_alone) {
       held_back_.emplace_back(slot, std::move(gradient));
@@ -68,12 +69,11 @@ bool LocalExchange::abandoned() const { return cluster_.abandoned(replica_); }
 void LocalExchange::clip_held_back() {
   double squares = 0;
   for (const auto& [slot, gradient] : held_back_)
-    if (!std::holds_alternative<Average>(cluster_.layout().groups[cluster_.layout().slots[slot].group]))
-      squares += kernel::check(gradient.values).sum_squares;
+    if (!cluster_.layout().slots[slot].buffer) squares += kernel::check(gradient.values).sum_squares;
   const double factor = options_.clip_norm / (std::sqrt(squares) + 1e-6);
   for (auto& [slot, gradient] : held_back_) {
-    const bool average = std::holds_alternative<Average>(cluster_.layout().groups[cluster_.layout().slots[slot].group]);
-    if (!(factor < 1) || average) continue;  // a norm that is not finite is left to be refused
+    if (!(factor < 1) || cluster_.layout().slots[slot].buffer)
+      continue;  // a norm that is not finite is left to be refused
     auto scaled = std::make_shared<std::vector<float>>(gradient.values.begin(), gradient.values.end());
     for (auto& value : *scaled) value = static_cast<float>(value * factor);
     gradient = {*scaled, scaled};

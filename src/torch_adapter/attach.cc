@@ -33,6 +33,7 @@ Training attach(Replica& replica, Parts parts, std::vector<Group> groups, Attach
 Training::Training(std::shared_ptr<torch_adapter::Binding> binding) : binding_(std::move(binding)) {}
 void Training::backward(const torch::Tensor& loss) { binding_->backward(loss); }
 Outcome Training::step() { return binding_->step(); }
+bool Training::lost() const { return binding_->lost(); }
 bool Training::done() const { return binding_->done(); }
 
 Training attach_to(Replica& replica, torch::nn::Module& network, Optimizer optimizer, AttachOptions options) {

@@ -3,8 +3,11 @@
 #include <torch/script.h>
 #include <torch/torch.h>
 
+#include <atomic>
+#include <limits>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "core/permutation.h"
 #include "yoke/torch.h"
@@ -358,6 +361,130 @@ TEST(Attach, ABatchWithoutAStepIsNoticed) {
                            for (const auto& batch : replica.samples(kSamples, 4)) (void)batch;
                          }),
               "a batch went by without step()");
+}
+
+// Far more often than autograd would bear if the exception were not one it knows.
+TEST(Attach, GivingUpLeavesAutogradInOrder) {
+  auto options = options_for(Strategy::sync, 2, 100);
+  options.spares = 1;
+  options.compute_at_once = 2;
+  std::uint64_t dropped = 0;
+  std::atomic<int> at_work{0};  // how often replica 1 was about to go back
+  const auto summary = run_job(options, [&](Replica& replica) {
+    nn::Sequential net(nn::Linear(3, 4), nn::Linear(4, 2));
+    auto train = replica.attach(net, SGD{.lr = 0.01});
+    int steps = 0;
+    for (const auto& batch : replica.samples(kSamples, 4)) {
+      auto loss = net->forward(inputs_of(batch, 3)).square().mean();
+      if (replica.id() == 0)
+        for (++steps; at_work < steps;) std::this_thread::yield();
+      else
+        for (++at_work; !train.lost();) std::this_thread::yield();
+      train.backward(loss);
+      if (train.step().dropped() && replica.id() == 1) ++dropped;
+    }
+    auto x = torch::ones({1}, torch::requires_grad());
+    (x * x).sum().backward();  // autograd still works on this thread
+    EXPECT_EQ(x.grad().item<float>(), 2);
+  });
+  ASSERT_TRUE(summary) << summary.error().message;
+  EXPECT_EQ(dropped, 100u);
+  EXPECT_EQ(summary->replicas[1].applied, 0u);
+}
+
+TEST(Attach, ALoopWithoutSamplesMakesItsSteps) {
+  for (auto strategy : {Strategy::sync, Strategy::mirrored, Strategy::async}) {
+    const auto summary = run_job(options_for(strategy, 2, 6), [&](Replica& replica) {
+      nn::Linear net(3, 2);
+      auto train = replica.attach(net, SGD{.lr = 0.1});
+      while (!train.done()) {
+        train.backward(net->forward(torch::ones({2, 3})).square().mean());
+        train.step();
+      }
+    });
+    ASSERT_TRUE(summary) << summary.error().message;
+    EXPECT_EQ(summary->steps, 6u);
+  }
+}
+
+TEST(Attach, AParameterInNoGroupStays) {
+  torch::Tensor first;
+  const auto summary = run_job(options_for(Strategy::mirrored, 2, 4), [&](Replica& replica) {
+    nn::Sequential net(nn::Linear(3, 4), nn::Linear(4, 2));
+    {
+      const torch::NoGradGuard no_grad;
+      for (auto& p : net->parameters()) p.fill_(0.5);
+    }
+    auto train = replica.attach(net, std::vector<Group>{{net[1]->as<nn::Linear>()->parameters(), Adam{.lr = 0.01}}});
+    for (const auto& batch : replica.samples(kSamples, 4)) {
+      train.backward(net->forward(inputs_of(batch, 3)).square().mean());
+      train.step();
+    }
+    if (replica.chief()) first = flat(net[0]->as<nn::Linear>()->parameters());
+  });
+  ASSERT_TRUE(summary) << summary.error().message;
+  EXPECT_TRUE(first.equal(torch::full_like(first, 0.5f)));
+}
+
+// A parameter that only some replicas use gets the mean over all of them; one that nobody uses is not moved, not even
+// by momentum; the mean is clipped.
+TEST(Attach, AnOptimizerOfOnesOwnSeesTheMeanOverAllReplicas) {
+  torch::Tensor some, nobody;
+  auto options = options_for(Strategy::mirrored, 2, 2);
+  options.clip_norm = 0.25;
+  const auto summary = run_job(options, [&](Replica& replica) {
+    auto net = std::make_shared<nn::Module>();
+    auto a = net->register_parameter("a", torch::zeros({1}));
+    auto b = net->register_parameter("b", torch::zeros({1}));
+    torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(1).momentum(0.9));
+    auto train = replica.attach(*net, optimizer);
+    bool first = true;
+    for (const auto& batch : replica.samples(kSamples, 4)) {
+      (void)batch;
+      auto loss = torch::zeros({1}) * a;
+      if (replica.chief()) loss = loss + a;
+      if (first) loss = loss + 0 * b + b * (replica.chief() ? 0.0 : 0.0);
+      train.backward(loss.sum());
+      train.step();
+      first = false;
+    }
+    if (replica.chief()) some = a.detach().clone(), nobody = b.detach().clone();
+  });
+  ASSERT_TRUE(summary) << summary.error().message;
+  // The mean gradient of a is 1/2, clipped to 1/4: two steps of it, the second with momentum.
+  EXPECT_NEAR(some.item<float>(), -(0.25 + 0.25 + 0.9 * 0.25), 1e-4);
+  EXPECT_EQ(nobody.item<float>(), 0);
+}
+
+// A batch that spoils batch-norm's statistics is refused, and does not spoil the replica.
+TEST(Attach, ASpoiltForwardPassDoesNotPoisonTheBuffers) {
+  for (auto strategy : {Strategy::sync, Strategy::mirrored}) {
+    std::mutex mutex;
+    std::vector<torch::Tensor> means;
+    const auto summary = run_job(options_for(strategy, 2, 8), [&](Replica& replica) {
+      nn::BatchNorm1d net(2);
+      auto train = replica.attach(net, SGD{.lr = 0.1});
+      bool spoil = replica.id() == 1;
+      for (const auto& batch : replica.samples(kSamples, 4)) {
+        auto x = torch::ones({static_cast<std::int64_t>(batch.size()), 2});
+        if (spoil) x[0][0] = std::numeric_limits<float>::infinity();
+        train.backward(net->forward(x).sum());
+        EXPECT_EQ(train.step().dropped(), spoil);
+        spoil = false;
+      }
+      const std::lock_guard lock(mutex);
+      means.push_back(net->running_mean.clone());
+    });
+    ASSERT_TRUE(summary) << summary.error().message;
+    EXPECT_EQ(summary->refused, 1u);
+    for (const auto& mean : means) EXPECT_TRUE(mean.isfinite().all().item<bool>()) << mean;
+  }
+}
+
+TEST(Attach, OneNetworkForAllReplicasIsRefused) {
+  nn::Linear net(3, 2);
+  EXPECT_SAYS(failure_of(options_for(Strategy::sync, 2, 1), [&](Replica& replica) { replica.attach(net, SGD{}); }),
+              "build one inside the body");
 }
 
 // The same dropout in two deterministic runs, though the generator is one for the whole process.

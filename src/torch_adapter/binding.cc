@@ -6,6 +6,8 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/hash.h"
 #include "torch_adapter/threads.h"
@@ -81,7 +83,10 @@ void Binding::add_parameters(const Parts& parts) {
       refuse(fmt::format("parameter {} is {}, not float32; call .to(torch::kFloat) before attach()", name,
                          c10::toString(tensor.scalar_type())));
     if (!tensor.is_contiguous()) refuse(fmt::format("parameter {} is not contiguous in memory", name));
-    Slotted slot{.name = name, .tensor = tensor, .frozen = !tensor.requires_grad() || !grouped};
+    Slotted slot{.name = name,
+                 .tensor = tensor,
+                 .frozen = !tensor.requires_grad() || !grouped,
+                 .wants_gradient = tensor.requires_grad()};
     slot.data = tensor.data_ptr();
     slot.place = tensor.is_cpu() ? tensor.detach() : tensor.detach().cpu();
     if (own_optimizer_) slot.mean = torch::zeros_like(slot.place);
@@ -101,7 +106,7 @@ void Binding::add_buffers(const Parts& parts, Buffers policy) {
     slot.data = tensor.data_ptr();
     slot.place = tensor.is_cpu() ? tensor.detach() : tensor.detach().cpu();
     if (own_optimizer_) slot.mean = slot.place;
-    layout_.slots.push_back({name, shape_of(tensor), group, slot.frozen});
+    layout_.slots.push_back({name, shape_of(tensor), group, slot.frozen, true});
     slots_.push_back(std::move(slot));
     any = true;
   }
@@ -121,6 +126,7 @@ std::shared_ptr<Binding> Binding::make(Replica& replica, Parts parts, AttachOpti
   if (binding->own_optimizer_) {  // the parameters are the chief's by now; from here on means arrive, not parameters
     std::vector<std::span<float>> means;
     for (const auto& slot : binding->slots_) means.push_back(span_of(slot.mean));
+    binding->forget_means();
     session.redirect(std::move(means));
   }
   binding->install({});
@@ -148,25 +154,31 @@ void Binding::install(const Assignment& next) {
   // The generator is one for the whole process; under `deterministic` replicas compute one at a time, each from a seed
   // of its own, and so draw the same numbers in every run.
   if (deterministic_) torch::manual_seed(mix(mix(seed_, replica_), next.sequence));
-  armed_ = true;
+  armed_ = !next.done;
 }
 
 // --- the backward pass ---
 
 void Binding::backward(const torch::Tensor& loss) {
-  may_give_up_ = true;
+  struct Permission {
+    explicit Permission(std::atomic<bool>& which) : flag(which) { flag = true; }
+    ~Permission() { flag = false; }
+    std::atomic<bool>& flag;
+  } permission(may_give_up_);
   try {
     loss.backward();
   } catch (const GivenUp&) {
   }
-  may_give_up_ = false;
 }
 
 void Binding::on_gradient(SlotId id) {
   if (!armed_) return;
   auto& slot = slots_[id];
-  if (session_ && !session_->started())
-    session_->start(0, 1).or_throw();  // a loop without samples(): data without a size
+  if (session_ && !session_->started()) {  // a loop without samples(): data without a size
+    const auto gradient = slot.tensor.grad();
+    session_->start(0, 1).or_throw();
+    slot.tensor.mutable_grad() = gradient;
+  }
   {
     const std::lock_guard lock(mutex_);
     if (++slot.fired > options_.backwards_per_step && problem_.empty())
@@ -231,8 +243,9 @@ void Binding::check_unmoved() const {
                       "the device before attach()",
                       slot.buffer ? "buffer" : "parameter", slot.name));
     if (slot.buffer) continue;
-    if (slot.frozen ? slot.tensor.grad().defined()
-                    : torch::autograd::impl::try_get_grad_accumulator(slot.tensor) != slot.accumulator)
+    const bool other_hook =
+        !slot.frozen && torch::autograd::impl::try_get_grad_accumulator(slot.tensor) != slot.accumulator;
+    if (other_hook || slot.tensor.requires_grad() != slot.wants_gradient)
       refuse(fmt::format("parameter {} was frozen or unfrozen after attach(); set requires_grad before attach()",
                          slot.name));
   }
@@ -267,11 +280,22 @@ void Binding::start_anew() {
   }
 }
 
+// A mean that did not arrive (no replica used the parameter) leaves `.grad` undefined, and the optimizer skips it.
+// Means are finite, so NaN marks those that were taken.
 void Binding::step_own_optimizer() {
-  for (auto& slot : slots_)
-    if (!slot.buffer && !slot.frozen) slot.tensor.mutable_grad() = slot.mean.to(slot.tensor.device());
+  const torch::NoGradGuard no_grad;
+  for (auto& slot : slots_) {
+    if (slot.buffer || slot.frozen || slot.mean.numel() == 0 || std::isnan(*slot.mean.data_ptr<float>())) continue;
+    slot.tensor.mutable_grad() = slot.mean.to(slot.tensor.device());
+  }
   own_optimizer_->step();
   start_anew();
+  forget_means();
+}
+
+void Binding::forget_means() {
+  for (auto& slot : slots_)
+    if (!slot.buffer && slot.mean.numel() > 0) *slot.mean.data_ptr<float>() = std::numeric_limits<float>::quiet_NaN();
 }
 
 Outcome Binding::step() {

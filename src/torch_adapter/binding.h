@@ -34,7 +34,7 @@ struct Parts {
 };
 
 // Thrown through autograd by a hook, when the step is lost and Training::backward may stop.
-struct GivenUp {};
+struct GivenUp : std::exception {};  // autograd puts its own affairs in order only for those
 
 class Binding : public std::enable_shared_from_this<Binding> {
  public:
@@ -43,6 +43,7 @@ class Binding : public std::enable_shared_from_this<Binding> {
 
   void backward(const torch::Tensor& loss);
   Outcome step();
+  bool lost() const { return exchange_->abandoned(); }
   bool done() const { return session_->assignment().done; }
 
   // What a Trainable needs to run the session itself: layout and places before, these during.
@@ -64,7 +65,8 @@ class Binding : public std::enable_shared_from_this<Binding> {
     const void* data = nullptr;  // where the tensor's values were when it was attached
     bool buffer = false;
     bool frozen = false;
-    std::uint32_t fired = 0;  // backward passes of this step that reached it
+    bool wants_gradient = true;  // when it was attached
+    std::uint32_t fired = 0;     // backward passes of this step that reached it
     bool handed_in = false;
   };
   class Hook;
@@ -77,6 +79,7 @@ class Binding : public std::enable_shared_from_this<Binding> {
   void check_unmoved() const;
   void start_anew();
   void step_own_optimizer();
+  void forget_means();
 
   const AttachOptions options_;
   const std::uint64_t seed_;

@@ -1,6 +1,8 @@
 // A built-in network with cross-entropy on a data set, as `fit` trains it.
 #include <torch/torch.h>
 
+#include <mutex>
+
 #include "base/hash.h"
 #include "torch_adapter/binding.h"
 #include "torch_adapter/factory.h"
@@ -91,7 +93,11 @@ extern "C" Result<std::unique_ptr<Trainable>> yoke_make_torch_trainable(const Mo
 
 Result<std::unique_ptr<Trainable>> yoke_make_torch_trainable(const ModelRequest& request) {
   use_threads(request.options.threads_per_replica);
-  if (request.replica == 0) torch::manual_seed(request.options.seed);  // the others start from the chief's values
+  // LibTorch's generator of random numbers is one for the whole process: the chief draws its weights alone, so that the
+  // seed says which. The others start from the chief's values.
+  static std::mutex drawing;
+  const std::lock_guard lock(drawing);
+  if (request.replica == 0) torch::manual_seed(request.options.seed);
   const auto& train = request.data->train;
   auto network = build_network(request.model, train.shape, train.classes);
   if (!network) return network.error();

@@ -58,7 +58,12 @@ Result<Fitted> fit(const Options& options, const FitOptions& fit_options, const 
   auto summary = run_job(options, [&](Replica& replica) { fit_one(replica, shared); });
   shared.meter.finish();
   if (!summary) return summary.error();
-  if (!shared.test) return Error{Code::peer_down, "no replica was left to evaluate the result"};
+  if (!shared.test) {
+    std::string why;
+    for (const auto& replica : summary->replicas)
+      if (why.empty()) why = replica.lost;
+    return Error{Code::peer_down, "the result could not be evaluated: " + (why.empty() ? "no replica was left" : why)};
+  }
   if (!*shared.test) return shared.test->error();
   return Fitted{std::move(*summary), **shared.test};
 }

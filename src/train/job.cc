@@ -21,6 +21,8 @@ std::string difference(const Layout& first, const Layout& other) {
     if (a.frozen != b.frozen) return fmt::format("{} is frozen only in one of them", a.name);
     if (a.group != b.group) return fmt::format("{} is in group {} there, {} here", a.name, a.group, b.group);
   }
+  for (std::size_t i = 0; i < first.groups.size(); ++i)
+    if (!(first.groups[i] == other.groups[i])) return fmt::format("the optimizers of parameter group {} differ", i);
   return "";
 }
 
@@ -49,10 +51,35 @@ Result<cluster::LocalCluster*> Job::cluster(std::size_t index, const Layout& lay
       local.recorder = nullptr;
     }
     clusters_.push_back(std::make_unique<cluster::LocalCluster>(layout, std::move(local)));
+    for (const auto& [replica, why] : left_) clusters_.back()->leave(replica, why);
   } else if (const auto different = difference(clusters_[index]->layout(), layout); !different.empty()) {
     return Error{Code::invalid_argument, "the replicas' networks differ: " + different};
   }
   return clusters_[index].get();
+}
+
+void Job::leave(std::uint32_t replica, const std::string& reason) {
+  std::vector<cluster::LocalCluster*> clusters;
+  {
+    const std::lock_guard lock(mutex_);
+    left_.emplace(replica, reason);
+    for (const auto& cluster : clusters_) clusters.push_back(cluster.get());
+  }
+  wake_.notify_all();
+  for (auto* cluster : clusters) cluster->leave(replica, reason);
+}
+
+void Job::chief_is_ready() {
+  {
+    const std::lock_guard lock(mutex_);
+    chief_ready_ = true;
+  }
+  wake_.notify_all();
+}
+
+void Job::await_chief() {
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, options_.deadline, [&] { return chief_ready_ || left_.contains(0); });
 }
 
 const cluster::LocalCluster* Job::lead() const {

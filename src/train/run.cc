@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <system_error>
 #include <thread>
 
 #include "strategy/strategy.h"
@@ -24,7 +25,9 @@ train::Session& Replica::open(Layout layout, std::vector<std::span<float>> value
   kept_.push_back(std::move(keep));
   auto* cluster = job_.cluster(sessions_.size(), layout).or_throw();
   sessions_.push_back(std::make_unique<train::Session>(job_, *cluster, id_, takes_a_core ? turn_.get() : nullptr));
+  turn_->release();  // attaching waits for the chief, who may need it
   sessions_.back()->attach(std::move(values)).or_throw();
+  if (chief()) job_.chief_is_ready();
   return *sessions_.back();
 }
 
@@ -39,7 +42,7 @@ Samples Replica::samples(std::uint64_t size, std::uint32_t batch) {
 
 void Replica::leave(const std::string& reason) {
   turn_->release();
-  for (auto& session : sessions_) session->leave(reason);
+  job_.leave(id_, reason);
 }
 
 Samples::Iterator::Iterator(train::Session* session) : session_(session) {
@@ -76,10 +79,14 @@ struct Ending {
 
 void replica_main(train::Job& job, std::uint32_t id, const std::function<void(Replica&)>& body, Ending& ending) {
   Replica replica(job, id);
+  // LibTorch's generator of random numbers is one for the whole process: the chief draws its first weights alone.
+  if (job.options().deterministic && id > 0) job.await_chief();
   try {
     body(replica);
   } catch (const std::exception& problem) {
     ending.lost = problem.what();
+  } catch (...) {
+    ending.lost = "it threw something that is no std::exception";
   }
   replica.leave(ending.lost.empty() ? "its body returned before training was over" : ending.lost);
 }
@@ -120,8 +127,12 @@ Result<Summary> run_job(const Options& options, const std::function<void(Replica
   const auto start = std::chrono::steady_clock::now();
   {
     std::vector<std::jthread> threads;
-    for (std::uint32_t id = 0; id < options.replicas; ++id)
-      threads.emplace_back([&, id] { replica_main(job, id, body, endings[id]); });
+    for (std::uint32_t id = 0; id < options.replicas; ++id) try {
+        threads.emplace_back([&, id] { replica_main(job, id, body, endings[id]); });
+      } catch (const std::system_error& problem) {
+        endings[id].lost = fmt::format("no thread could be had for it: {}", problem.what());
+        job.leave(id, endings[id].lost);
+      }
   }
   auto summary = summarise(job, endings);
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

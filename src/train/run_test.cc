@@ -219,6 +219,35 @@ TEST(Sync, EndsWhenNobodyIsLeftAndSaysWhy) {
   EXPECT_NE(trained.error().message.find("replica 1: out of paper"), std::string::npos) << trained.error().message;
 }
 
+// A replica that never got as far as attaching is lost like any other, and nobody waits for it.
+TEST(Sync, GoesOnWithoutAReplicaThatNeverAttached) {
+  for (auto strategy : {Strategy::sync, Strategy::mirrored, Strategy::async}) {
+    auto options = options_for(strategy, 3);
+    const auto summary = run_job(options, [&](Replica& replica) {
+      if (replica.id() == 2) throw std::runtime_error("no data on this machine");
+      auto model = std::make_shared<ToyModel>();
+      auto& session = replica.open(model->layout(), model->places(), model, true);
+      for (const auto& batch : replica.samples(kSamples, 5)) {
+        model->compute(batch, session.exchange());
+        session.step().or_throw();
+      }
+    });
+    ASSERT_TRUE(summary) << summary.error().message;
+    EXPECT_EQ(summary->samples, 3 * kSamples);
+    EXPECT_EQ(summary->replicas[2].lost, "no data on this machine");
+  }
+}
+
+TEST(Sync, SaysThatTheChiefWasLostBeforeItBegan) {
+  const auto summary = run_job(options_for(Strategy::sync, 2), [&](Replica& replica) {
+    if (replica.chief()) throw std::runtime_error("no data on this machine");
+    auto model = std::make_shared<ToyModel>();
+    replica.open(model->layout(), model->places(), model, true);
+  });
+  ASSERT_FALSE(summary);
+  EXPECT_NE(summary.error().message.find("the chief, was lost before"), std::string::npos) << summary.error().message;
+}
+
 TEST(Sync, NamesWhoIsWaitedForAtTheDeadline) {
   auto options = options_for(Strategy::sync, 2);
   options.deadline = std::chrono::milliseconds(50);

@@ -39,7 +39,6 @@ class Session {
   // Called in the replica's thread after every update, also one without samples of this replica's.
   void on_applied(std::function<void()> call) { on_applied_ = std::move(call); }
   void redirect(cluster::Places places) { cluster_.redirect(replica_, std::move(places)); }
-  void leave(const std::string& reason) { cluster_.leave(replica_, reason); }
 
  private:
   Status begin();
