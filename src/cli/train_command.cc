@@ -142,6 +142,7 @@ int train(TrainFlags flags) {
              strategy::name_of(options.strategy), options.replicas,
              options.spares ? fmt::format(" of which {} spare", options.spares) : "", flags.fit.batch, options.seed);
   const bool terminal = isatty(STDOUT_FILENO);
+  if (!terminal) flags.fit.every *= 5;  // a log, not a display
   if (!flags.quiet) flags.fit.progress = [&](const FitProgress& progress) { show(progress, options, terminal); };
   const auto fitted = fit(options, flags.fit, *make);
   if (terminal && !flags.quiet) fmt::print("\n");

@@ -184,9 +184,8 @@ void Binding::on_gradient(SlotId id) {
     if (++slot.fired > options_.backwards_per_step && problem_.empty())
       problem_ = fmt::format(
           "the gradient of {} came in {} backward passes before step(), but backwards_per_step is {}: for gradient "
-          "accumulation say attach(net, optimizer, {{.backwards_per_step = {}}}); when another network's loss goes "
-          "back "
-          "through this one, set requires_grad to false meanwhile",
+          "accumulation say attach(net, optimizer, {{.backwards_per_step = {}}}); when another network's loss "
+          "goes back through this one, set requires_grad to false meanwhile",
           slot.name, slot.fired, options_.backwards_per_step, slot.fired);
     if (slot.fired < options_.backwards_per_step || slot.handed_in) return;
   }

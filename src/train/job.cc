@@ -37,10 +37,13 @@ std::uint32_t at_once(const Options& options) {
 Job::Job(Options options, cluster::LocalOptions local)
     : options_(std::move(options)), local_(std::move(local)), turns_(at_once(options_)) {}
 
-Result<cluster::LocalCluster*> Job::cluster(std::size_t index, const Layout& layout) {
+Result<cluster::LocalCluster*> Job::cluster(std::size_t index, const Layout& layout, std::uint32_t replica) {
+  if (replica != 0) await_chief(index + 1);
   const std::lock_guard lock(mutex_);
-  if (index > clusters_.size())
-    return Error{Code::invalid_argument, "replicas attach their networks in different orders"};
+  if (replica != 0 && index >= clusters_.size())
+    return Error{Code::peer_down,
+                 "replica 0, the chief, was lost or is stuck before it has attached this network; every "
+                 "replica attaches the same networks in the same order"};
   if (index == clusters_.size()) {
     std::size_t elements = 0;
     for (const auto& slot : layout.slots) elements += slot.frozen ? 0 : slot.size();
@@ -51,7 +54,8 @@ Result<cluster::LocalCluster*> Job::cluster(std::size_t index, const Layout& lay
       local.recorder = nullptr;
     }
     clusters_.push_back(std::make_unique<cluster::LocalCluster>(layout, std::move(local)));
-    for (const auto& [replica, why] : left_) clusters_.back()->leave(replica, why);
+    for (const auto& [gone, why] : left_) clusters_.back()->leave(gone, why);
+    wake_.notify_all();
   } else if (const auto different = difference(clusters_[index]->layout(), layout); !different.empty()) {
     return Error{Code::invalid_argument, "the replicas' networks differ: " + different};
   }
@@ -69,17 +73,9 @@ void Job::leave(std::uint32_t replica, const std::string& reason) {
   for (auto* cluster : clusters) cluster->leave(replica, reason);
 }
 
-void Job::chief_is_ready() {
-  {
-    const std::lock_guard lock(mutex_);
-    chief_ready_ = true;
-  }
-  wake_.notify_all();
-}
-
-void Job::await_chief() {
+void Job::await_chief(std::size_t networks) {
   std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, options_.deadline, [&] { return chief_ready_ || left_.contains(0); });
+  wake_.wait_for(lock, options_.deadline, [&] { return clusters_.size() >= networks || left_.contains(0); });
 }
 
 const cluster::LocalCluster* Job::lead() const {

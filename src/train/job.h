@@ -22,14 +22,13 @@ class Job {
   const Options& options() const { return options_; }
   Turns& turns() { return turns_; }
 
-  // The cluster of the `index`-th network that the replicas attach: the first to come makes it, the others must bring
-  // the same layout.
-  Result<cluster::LocalCluster*> cluster(std::size_t index, const Layout& layout);
+  // The cluster of the `index`-th network that the replicas attach: the chief (replica 0) makes it, the others wait for
+  // that and must bring the same layout.
+  Result<cluster::LocalCluster*> cluster(std::size_t index, const Layout& layout, std::uint32_t replica);
   // A replica takes part no more, in any network, also one that is attached later. Harmless when it has left already.
   void leave(std::uint32_t replica, const std::string& reason);
-  // The chief has attached its first network; and waiting for that, or for the chief to be gone, or for the deadline.
-  void chief_is_ready();
-  void await_chief();
+  // Waits until the chief has brought so many networks, or is gone, or the deadline passes.
+  void await_chief(std::size_t networks);
   // The first network's, which counts samples and steps; null when none was attached.
   const cluster::LocalCluster* lead() const;
 
@@ -41,7 +40,6 @@ class Job {
   std::vector<std::unique_ptr<cluster::LocalCluster>> clusters_;
   std::map<std::uint32_t, std::string> left_;  // replica -> why
   std::condition_variable wake_;
-  bool chief_ready_ = false;
 };
 
 }  // namespace yoke::train

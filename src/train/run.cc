@@ -23,11 +23,10 @@ const Options& Replica::options() const { return job_.options(); }
 train::Session& Replica::open(Layout layout, std::vector<std::span<float>> values, std::shared_ptr<void> keep,
                               bool takes_a_core) {
   kept_.push_back(std::move(keep));
-  auto* cluster = job_.cluster(sessions_.size(), layout).or_throw();
-  sessions_.push_back(std::make_unique<train::Session>(job_, *cluster, id_, takes_a_core ? turn_.get() : nullptr));
   turn_->release();  // attaching waits for the chief, who may need it
+  auto* cluster = job_.cluster(sessions_.size(), layout, id_).or_throw();
+  sessions_.push_back(std::make_unique<train::Session>(job_, *cluster, id_, takes_a_core ? turn_.get() : nullptr));
   sessions_.back()->attach(std::move(values)).or_throw();
-  if (chief()) job_.chief_is_ready();
   return *sessions_.back();
 }
 
@@ -80,7 +79,7 @@ struct Ending {
 void replica_main(train::Job& job, std::uint32_t id, const std::function<void(Replica&)>& body, Ending& ending) {
   Replica replica(job, id);
   // LibTorch's generator of random numbers is one for the whole process: the chief draws its first weights alone.
-  if (job.options().deterministic && id > 0) job.await_chief();
+  if (job.options().deterministic && id > 0) job.await_chief(1);
   try {
     body(replica);
   } catch (const std::exception& problem) {
