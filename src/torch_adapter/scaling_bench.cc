@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <numeric>
+#include <thread>
 
 #include "torch_adapter/networks.h"
 #include "torch_adapter/threads.h"
@@ -45,6 +46,19 @@ double plain(const Work& work, const yoke::Examples& data) {
   return static_cast<double>(work.steps * work.batch) / seconds_since(start);
 }
 
+// Two plain loops side by side that exchange nothing: what the machine's two cores can give at all.
+double apart(const Work& work, const yoke::Examples& data) {
+  double first = 0, second = 0;
+  {
+    const auto loop = [&](double& pace) {
+      yoke::torch_adapter::use_threads(1);
+      pace = plain(work, data);
+    };
+    std::jthread one([&] { loop(first); }), two([&] { loop(second); });
+  }
+  return first + second;
+}
+
 double replicated(const Work& work, const yoke::Examples& data, yoke::Options options) {
   options.steps = work.steps;
   auto start = std::chrono::steady_clock::now();
@@ -72,19 +86,23 @@ void compare(const Work& work, const yoke::Examples& data, int rounds) {
   mirrored.replicas = sync.replicas = 2;
   mirrored.strategy = yoke::Strategy::mirrored;
   sync.strategy = yoke::Strategy::sync;
-  std::vector<double> one, mirror, central, mirror_ratio, central_ratio;
+  std::vector<double> one, mirror, central, mirror_ratio, central_ratio, apart_ratio;
   for (int round = 0; round < rounds; ++round) {
     one.push_back(plain(work, data));
     mirror.push_back(replicated(work, data, mirrored));
     central.push_back(replicated(work, data, sync));
+    const double two = apart(work, data);
     one.push_back(plain(work, data));  // before and after: the machine's pace drifts
     const double pace = (one[one.size() - 2] + one.back()) / 2;
     mirror_ratio.push_back(mirror.back() / pace);
     central_ratio.push_back(central.back() / pace);
+    apart_ratio.push_back(two / pace);
   }
-  fmt::print("{:<22} batch {:>3}  plain {:>7.0f}/s  mirrored x2 {:>7.0f}/s = {:.2f}x  sync x2 {:>7.0f}/s = {:.2f}x\n",
-             work.model, work.batch, median(one), median(mirror), median(mirror_ratio), median(central),
-             median(central_ratio));
+  fmt::print(
+      "{} batch {}: plain {:.0f}/s; mirrored x2 {:.0f}/s = {:.2f}x; sync x2 {:.0f}/s = {:.2f}x; two plain loops that "
+      "exchange nothing: {:.2f}x\n",
+      work.model, work.batch, median(one), median(mirror), median(mirror_ratio), median(central), median(central_ratio),
+      median(apart_ratio));
 }
 
 }  // namespace
