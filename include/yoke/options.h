@@ -14,7 +14,8 @@ namespace yoke {
 
 namespace history {
 class Recorder;
-}
+class Timeline;
+}  // namespace history
 
 enum class Strategy { mirrored, sync, async };
 
@@ -87,8 +88,15 @@ struct Options {
   std::uint32_t max_refusals = 3;              // a replica whose gradients are refused so often in a row is struck off
   std::map<std::uint32_t, double> slow;        // replica -> how many times slower (synthetic models and fit)
 
+  // Any replica's step takes `straggle_factor` times as long, with this probability: chance slowness, by the seed
+  // (fit).
+  double straggle_probability = 0;
+  double straggle_factor = 1;
+
   // What happened, for the checker of the promises; none: nothing is recorded.
   std::shared_ptr<history::Recorder> recorder;
+  // When each replica computed, waited, pushed and pulled; none: nothing is timed.
+  std::shared_ptr<history::Timeline> timeline;
 };
 
 }  // namespace yoke

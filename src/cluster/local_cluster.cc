@@ -268,6 +268,7 @@ void LocalCluster::join(wire::ReplicaId replica, std::uint64_t samples, std::uin
     for (const auto& blocks : plan_.of_shard) terms.shard_blocks.push_back(static_cast<std::uint32_t>(blocks.size()));
     record(std::move(terms));
   }
+  tally_.expect(samples);
   const wire::Life life{replica, 1};
   seat.batch = batch;
   seat.side.emplace(life, plan_, samples, batch);
@@ -295,6 +296,7 @@ Result<Work> LocalCluster::next(wire::ReplicaId replica) {
   if (!waited) return waited.error();
   if (!side.turned_away().empty()) return Error{Code::refused, side.turned_away()};
   Work work;
+  work.pulling = now();
   work.done = !has_work();
   if (!work.done) {
     work.assign = *side.work();
@@ -372,6 +374,24 @@ void LocalCluster::leave(wire::ReplicaId replica, const std::string& reason) {
   while (options_.in_place && running_ > 0) wake_.wait(lock);
   if (seat.attached) store_->detach(replica);
   wake_.notify_all();
+}
+
+void LocalCluster::stop(const std::string& reason) {
+  const Lock lock(mutex_);
+  if (sequencer_.done() || !sequencer_.stopped().empty()) return;
+  record(history::Stopped{reason});
+  deliver(wire::kSequencer, core::Stop{reason});
+}
+
+void LocalCluster::stir() {
+  const Lock lock(mutex_);
+  changes_.fetch_add(1, std::memory_order_release);
+  wake_.notify_all();
+}
+
+std::string LocalCluster::stopped() const {
+  const Lock lock(mutex_);
+  return sequencer_.stopped();
 }
 
 bool LocalCluster::done() const {

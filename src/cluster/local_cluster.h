@@ -48,6 +48,7 @@ struct LocalOptions {
 struct Work {
   wire::Assign assign;
   bool done = false;
+  Time pulling{};  // when the wait was over and the parameters began to come in; on the clock of `now`
 };
 
 class LocalCluster {
@@ -71,12 +72,18 @@ class LocalCluster {
   Result<wire::Verdict> settle(wire::ReplicaId replica);
   // The replica takes part no more. Its memory is not touched after this returns. Harmless when it has left already.
   void leave(wire::ReplicaId replica, const std::string& reason);
+  // Ends training: what is decided is committed, then every replica is done.
+  void stop(const std::string& reason);
+  // A replica that does something else for a while (evaluates) is there all the same: nobody's deadline runs out.
+  void stir();
   // From now on the mean of these slots' payloads is written here instead (mirrored; an optimizer of the user's own).
   void redirect(wire::ReplicaId replica, Places places);
 
   bool done() const;
   wire::Version committed() const;
   std::uint32_t epochs() const;
+  std::string stopped() const;  // why it was ended early; empty: it was not
+  Time now() const;             // since it was made
   Tally tally() const;
 
  private:
@@ -102,7 +109,6 @@ class LocalCluster {
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  Time now() const;
   void deliver(const wire::Address& to, core::Event event);
   void drain();
   void carry_out(const wire::Address& actor, const core::Effect& effect);

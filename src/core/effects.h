@@ -55,7 +55,12 @@ struct Down {
   std::string reason;
 };
 
-using Event = std::variant<Received, Verified, BlockMeasured, BlockReduced, Reset, Down>;
+// Training is to end now: what is decided is committed, nothing more is decided.
+struct Stop {
+  std::string reason;
+};
+
+using Event = std::variant<Received, Verified, BlockMeasured, BlockReduced, Reset, Down, Stop>;
 
 // --- effects ---
 

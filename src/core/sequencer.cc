@@ -24,6 +24,8 @@ void Sequencer::on(const Event& event, Time, Effects& out) {
     if (reset->peer.role == Address::Role::shard) on_shard_reset(reset->peer.id, out);
   } else if (const auto* down = std::get_if<Down>(&event)) {
     on_down(down->life, down->reason, out);
+  } else if (const auto* stop = std::get_if<Stop>(&event)) {
+    on_stop(stop->reason);
   }
   advance(out);
 }
@@ -136,6 +138,10 @@ void Sequencer::on_down(const Life& life, const std::string& reason, Effects& ou
   append({.turned_away = {turn_away(open, Fate::dropped, "its replica is gone: " + reason)}, .reason = reason}, out);
 }
 
+void Sequencer::on_stop(const std::string& reason) {
+  if (!done_ && stop_.empty()) stop_ = reason.empty() ? "it was stopped" : reason;
+}
+
 Verdict Sequencer::turn_away(const GradientId& gradient, Fate fate, std::string reason) {
   const auto it = open_.find(gradient);
   const auto& work = it->second;
@@ -181,7 +187,7 @@ bool Sequencer::unfinished(const GradientId& gradient) const {
 }
 
 void Sequencer::decide_step(Effects& out) {
-  if (decided_ != committed_ || open_.empty()) return;
+  if (decided_ != committed_ || open_.empty() || enough()) return;
   const auto whole = static_cast<std::uint32_t>(whole_.size());
   const auto working = static_cast<std::uint32_t>(open_.size()) - std::min<std::uint32_t>(whole, open_.size());
   const auto quorum = judge_quorum({wanted(), whole, working, members_.count_alive()});
@@ -222,7 +228,7 @@ void Sequencer::decide_step(Effects& out) {
 }
 
 void Sequencer::decide_one(const GradientId& gradient, Effects& out) {
-  if (options_.steps > 0 && decided_ >= options_.steps) return;  // `finish` will turn it away
+  if (enough()) return;  // `finish` will turn it away
   const auto& work = open_.at(gradient);
   const auto staleness = decided_ - std::min(work.base, decided_);
   const auto judged = judge_staleness(options_.stale, staleness);
@@ -355,7 +361,7 @@ bool Sequencer::may_work(const Life& life) const {
 
 void Sequencer::hand_out(Effects& out) {
   if (!options_.async && decided_ != committed_) return;
-  if (options_.steps > 0 && decided_ >= options_.steps) return;
+  if (enough()) return;
   // Winners first: when the ranges of an epoch run out, it is the slow that go without.
   auto lives = members_.all_alive();
   std::stable_sort(lives.begin(), lives.end(), [&](const auto& a, const auto& b) {
@@ -386,7 +392,7 @@ void Sequencer::assign(const Life& life, std::optional<Range> range, Effects& ou
 
 bool Sequencer::over() const {
   if (decided_ != committed_) return false;
-  return (options_.steps > 0 && committed_ >= options_.steps) || (ledger_ && ledger_->exhausted());
+  return enough() || (ledger_ && ledger_->exhausted());
 }
 
 void Sequencer::finish(Effects& out) {

@@ -50,6 +50,8 @@ class Sequencer {
   Version committed() const { return committed_; }
   std::uint32_t epochs_counted() const { return ledger_ ? ledger_->epochs_counted() : 0; }
   bool done() const { return done_; }
+  // Why training was ended before its epochs or steps were over; empty: it was not.
+  const std::string& stopped() const { return stop_; }
   std::uint32_t count_alive() const { return members_.count_alive(); }
   // Who is being waited for, in words: for the error when a deadline passes.
   std::string waiting_for() const;
@@ -81,6 +83,7 @@ class Sequencer {
   void on_reduced(const wire::Reduced& reduced, Effects& out);
   void on_shard_reset(ShardId shard, Effects& out);
   void on_down(const Life& life, const std::string& reason, Effects& out);
+  void on_stop(const std::string& reason);
 
   void advance(Effects& out);  // decides, hands out and ends whatever can be
   void decide_step(Effects& out);
@@ -107,6 +110,8 @@ class Sequencer {
   std::uint32_t contributors() const { return warming_up() ? 1 : options_.replicas - options_.spares; }
   std::uint32_t wanted() const { return options_.everybody ? options_.replicas : contributors(); }
   bool over() const;
+  // No update more is to be decided.
+  bool enough() const { return !stop_.empty() || (options_.steps > 0 && decided_ >= options_.steps); }
   double rate() const;
   void to_shards(const Message& message, Effects& out) const;
 
@@ -130,6 +135,7 @@ class Sequencer {
   std::map<Version, double> scales_;
   Version warmup_end_ = 0;  // the last version that only one replica worked on
   double samples_decided_ = 0;
+  std::string stop_;
   bool done_ = false;
 };
 

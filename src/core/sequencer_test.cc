@@ -286,5 +286,55 @@ TEST(SequencerTest, EndsWhenEverySampleHasCountedOrTheStepsAreMade) {
   EXPECT_EQ(steps.done.size(), 3u) << "who joins now is told";
 }
 
+TEST(SequencerTest, StopsAfterWhatIsDecided) {
+  SequencerOptions options;
+  options.replicas = 2;
+  Bench bench(options);
+  bench.join(0);
+  bench.join(1);
+  bench.report(bench.work(0).gradient, 0);
+  bench.report(bench.work(1).gradient, 0);
+  ASSERT_EQ(bench.log.size(), 1u);  // decided, not committed
+  bench.on(Stop{"enough"});
+  EXPECT_FALSE(bench.sequencer.done());
+  bench.reduce(1);
+  EXPECT_TRUE(bench.sequencer.done());
+  EXPECT_EQ(bench.sequencer.committed(), 1u);
+  EXPECT_EQ(bench.sequencer.stopped(), "enough");
+  EXPECT_EQ(bench.assigned.size(), 2u);  // nobody got new work
+  EXPECT_EQ(bench.done.size(), 2u);
+}
+
+TEST(SequencerTest, AStopTurnsAwayWhatIsUnderWay) {
+  for (const bool async : {false, true}) {
+    SequencerOptions options;
+    options.replicas = 2;
+    options.async = async;
+    Bench bench(options);
+    bench.join(0);
+    bench.join(1);
+    const auto open = bench.work(0).gradient;
+    bench.on(Stop{"enough"});
+    EXPECT_TRUE(bench.sequencer.done());
+    bench.report(open, 0);  // too late
+    EXPECT_EQ(bench.sequencer.committed(), 0u);
+    ASSERT_EQ(bench.settled.size(), 2u);
+    EXPECT_EQ(bench.settled[0].fate, Fate::dropped);
+    EXPECT_EQ(bench.done.size(), 2u);
+  }
+}
+
+TEST(SequencerTest, AStopAfterTheEndMeansNothing) {
+  SequencerOptions options;
+  options.steps = 1;
+  Bench bench(options);
+  bench.join(0);
+  bench.report(bench.work(0).gradient, 0);
+  bench.reduce(1);
+  ASSERT_TRUE(bench.sequencer.done());
+  bench.on(Stop{"enough"});
+  EXPECT_EQ(bench.sequencer.stopped(), "");
+}
+
 }  // namespace
 }  // namespace yoke::core

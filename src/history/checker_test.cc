@@ -33,5 +33,13 @@ TEST(CheckerTest, NothingStaysUndecided) {
   expect_found(s, "gradient 2 of replica 0 (life 1) was never decided");
 }
 
+TEST(CheckerTest, OneThatWasStoppedMayLeaveSamplesOut) {
+  auto s = sync_story();
+  s.terms.options.epochs = 2;
+  expect_found(s, "never counted");
+  s.events.insert(s.events.begin() + 1, Event{Time(0), Stopped{"enough"}});
+  expect_clean(s);
+}
+
 }  // namespace
 }  // namespace yoke::history

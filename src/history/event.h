@@ -87,13 +87,18 @@ struct Told {
   wire::Verdict verdict;
 };
 
+// The sequencer was told to end before the epochs or steps were over.
+struct Stopped {
+  std::string reason;
+};
+
 // Training was over, by the sequencer's word.
 struct Finished {
   wire::Version version = 0;
 };
 
 using What = std::variant<Terms, Joined, Left, Assigned, Installed, Examined, Decided, Made, Committed, Published, Told,
-                          Finished>;
+                          Stopped, Finished>;
 
 struct Event {
   Time at{};

@@ -116,6 +116,7 @@ class SampleRules {
   Findings& out_;
   std::map<std::uint32_t, std::vector<bool>> counted_;  // epoch -> by place
   const Finished* finished_ = nullptr;
+  bool stopped_ = false;
 };
 
 }  // namespace yoke::history

@@ -8,6 +8,7 @@ namespace yoke::history {
 
 void SampleRules::on(const Event& event) {
   if (const auto* e = std::get_if<Finished>(&event.what)) finished_ = e;
+  if (std::holds_alternative<Stopped>(event.what)) stopped_ = true;
   const auto* decided = std::get_if<Decided>(&event.what);
   if (!decided) return;
   for (const auto& part : decided->record.applied) {
@@ -39,6 +40,7 @@ void SampleRules::end() {
   if (terms.options.steps > 0 && finished_->version > terms.options.steps)
     out_.push_back(fmt::format("{} steps were made instead of {}", finished_->version, terms.options.steps));
   if (terms.options.steps > 0 && finished_->version == terms.options.steps) return;
+  if (stopped_) return;
   for (std::uint32_t epoch = 0; epoch < terms.options.epochs; ++epoch) {
     auto& places = counted_[epoch];
     places.resize(terms.samples);

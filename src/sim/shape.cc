@@ -91,6 +91,7 @@ Shape shape_of(std::uint64_t seed) {
   shape.options.everybody =
       !shape.options.async && shape.options.spares == 0 && shape.samples > 0 && random.chance(0.3);
   shape.slow_links = random.chance(0.3) ? 0.5 * random.real() : 0;
+  if (random.chance(0.1)) shape.stop_at = random.between(milliseconds(1), milliseconds(200));
   return shape;
 }
 
@@ -100,7 +101,7 @@ std::string Shape::describe() const {
       "{} replicas, {} spares, {} shards, {} blocks, {}; {} samples by {}, {} epochs, {} steps; warm-up {} epochs, {} "
       "steps; clip {}; staleness at most {}, lead at most {}; until {} ms: resets every {} ms, crashes every {} ms, "
       "duplicates {:.2f}, stragglers {:.2f}, zombies {:.2f}, damage {:.2f}, flips {:.2f}, deaths midway {:.2f}; slow "
-      "links {:.2f}; {}{}",
+      "links {:.2f}; {}{}{}",
       o.replicas, o.spares, o.shards, plan.blocks.size(),
       o.async       ? "asynchronous"
       : o.everybody ? "synchronous, everybody"
@@ -110,7 +111,8 @@ std::string Shape::describe() const {
       o.stale.max_lead ? std::to_string(*o.stale.max_lead) : "any", faults.cease / milliseconds(1),
       faults.reset_every / milliseconds(1), faults.crash_every / milliseconds(1), faults.duplicate, faults.straggle,
       faults.zombie, faults.damage, faults.flip, faults.die_midway, slow_links, in_order ? "in order" : "out of order",
-      reads_newest ? ", reads the newest" : "");
+      reads_newest ? ", reads the newest" : "",
+      stop_at.count() ? fmt::format(", stopped after {} ms", stop_at / milliseconds(1)) : "");
 }
 
 }  // namespace yoke::sim

@@ -36,6 +36,7 @@ struct Shape {
   bool reads_newest = false;     // a replica computes on what the shards show at that time, as in shared memory
   double slow_links = 0;         // share of the links that are up to 40 times slower than the rest
   double absent = 0;             // a block takes no part in a backward pass
+  Time stop_at{};                // somebody ends the job at this time; 0: nobody does
   std::vector<double> slowness;  // by replica, a factor on its computing
 
   std::string describe() const;

@@ -30,6 +30,7 @@ Outcome World::run() {
   }
   break_links_until_peace();
   crash_until_peace();
+  if (shape_.stop_at.count()) after(shape_.stop_at, [this] { stop(); });
   try {
     while (!queue_.empty() && outcome_.counts.events < options_.event_limit) {
       auto [at, action] = queue_.take();
@@ -43,6 +44,13 @@ Outcome World::run() {
     outcome_.violations.push_back(fmt::format("an exception escaped: {}", error.what()));
   }
   return std::move(outcome_);
+}
+
+void World::stop() {
+  const std::string reason = "somebody had enough";
+  trace([&] { return "the sequencer is told to stop"; });
+  if (!sequencer_.done()) recorder_.add(now_, history::Stopped{reason});
+  deliver(wire::kSequencer, core::Stop{reason});
 }
 
 Duration World::while_working(double slowness) {
@@ -95,7 +103,8 @@ void World::check_end() {
   const auto broken = history::check(events);
   outcome_.violations.insert(outcome_.violations.end(), broken.begin(), broken.end());
   const bool calm = shape_.faults.cease.count() == 0;
-  if (calm && !shape_.options.async && shape_.options.spares == 0 && outcome_.counts.turned_away > 0)
+  if (calm && shape_.stop_at.count() == 0 && !shape_.options.async && shape_.options.spares == 0 &&
+      outcome_.counts.turned_away > 0)
     outcome_.violations.push_back(
         fmt::format("in a calm world without spares {} gradients were turned away", outcome_.counts.turned_away));
   if (outcome_.violations.empty()) {  // in a run that came to its end, whatever is left over is a leak

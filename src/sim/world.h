@@ -72,6 +72,7 @@ class World {
   // world.cc
   void after(Duration delay, Queue::Action action) { queue_.add(now_ + delay, std::move(action)); }
   bool peace() const { return now_ >= shape_.faults.cease; }
+  void stop();
   Duration while_working(double slowness = 1);
   void check_progress();
   void check_end();

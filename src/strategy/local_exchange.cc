@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernel/pass.h"
@@ -16,9 +17,23 @@ void LocalExchange::join(std::uint64_t samples, std::uint32_t batch) {
   cluster_.join(replica_, samples, batch);
 }
 
+void LocalExchange::note(history::Span::What what, Time begin, Time end) {
+  if (options_.timeline) options_.timeline->add({replica_, what, begin, end, step_});
+}
+
+void LocalExchange::push(SlotId slot, Payload gradient) {
+  const auto begin = cluster_.now();
+  cluster_.push(replica_, slot, std::move(gradient));
+  note(history::Span::What::push, begin, cluster_.now());
+}
+
 Result<Assignment> LocalExchange::begin() {
+  const auto begun = cluster_.now();
   auto work = cluster_.next(replica_);
   if (!work) return work.error();
+  note(history::Span::What::wait, begun, work->pulling);
+  step_ = work->assign.step;
+  note(history::Span::What::pull, work->pulling, cluster_.now());
   Assignment assignment;
   assignment.done = work->done;
   if (work->done) return assignment;
@@ -29,9 +44,15 @@ Result<Assignment> LocalExchange::begin() {
     assignment.epoch = assign.range->epoch;
     assignment.idle = assign.range->size() == 0;
     const core::Permutation order(options_.seed, assign.range->epoch, samples_);
-    assignment.samples.reserve(assign.range->size());
-    for (auto place = assign.range->begin; place < assign.range->end; ++place)
-      assignment.samples.push_back(options_.shuffle ? order(place) : place);
+    const auto samples_at = [&](std::uint64_t begin, std::uint64_t end) {
+      std::vector<std::uint64_t> samples;
+      for (auto place = begin; place < end; ++place) samples.push_back(options_.shuffle ? order(place) : place);
+      return samples;
+    };
+    assignment.samples = samples_at(assign.range->begin, assign.range->end);
+    // The cursor moves on by as many ranges as there are replicas: between them they look exactly one round ahead.
+    const auto size = assign.range->size(), ahead = assign.range->begin + size * options_.replicas;
+    assignment.ahead = samples_at(std::min(ahead, samples_), std::min(ahead + size, samples_));
   }
   const std::lock_guard lock(mutex_);
   here_.assign(here_.size(), false);
@@ -59,7 +80,7 @@ Status LocalExchange::ready(SlotId slot, Payload gradient) {
       return {};
     }
   }
-  cluster_.push(replica_, slot, std::move(gradient));
+  push(slot, std::move(gradient));
   return {};
 }
 
@@ -90,8 +111,10 @@ Result<Outcome> LocalExchange::finish() {
     for (SlotId slot = 0; slot < here_.size(); ++slot)
       if (!here_[slot]) rest.emplace_back(slot, Payload{});
   }
-  for (auto& [slot, gradient] : rest) cluster_.push(replica_, slot, std::move(gradient));
+  for (auto& [slot, gradient] : rest) push(slot, std::move(gradient));
+  const auto pushed = cluster_.now();
   auto verdict = cluster_.settle(replica_);
+  note(history::Span::What::wait, pushed, cluster_.now());
   if (!verdict) return verdict.error();
   Outcome outcome;
   outcome.fate = static_cast<Outcome::Fate>(verdict->fate);

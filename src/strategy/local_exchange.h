@@ -7,6 +7,7 @@
 
 #include "cluster/local_cluster.h"
 #include "core/permutation.h"
+#include "history/timeline.h"
 #include "yoke/options.h"
 #include "yoke/trainable.h"
 
@@ -28,11 +29,14 @@ class LocalExchange : public Exchange {
 
  private:
   void clip_held_back();
+  void push(SlotId slot, Payload gradient);
+  void note(history::Span::What what, Time begin, Time end);
 
   cluster::LocalCluster& cluster_;
   const Options& options_;
   const std::uint32_t replica_;
   std::uint64_t samples_ = 0;
+  std::uint64_t step_ = 0;  // of the present assignment
 
   std::mutex mutex_;  // `ready` may come from any thread
   std::vector<bool> here_;
