@@ -15,6 +15,7 @@ enum class Code {
   refused,           // the other side said no, and why
   timed_out,         // a deadline passed; the message names who was waited for
   peer_down,         // a replica or server went away
+  missing,           // a file that is not there or cannot be read or written
   corrupt,           // bytes that do not check out
   unsupported,       // not on this machine, this build or this strategy
   cancelled,         // the job is being stopped

@@ -2,28 +2,31 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 namespace yoke::data {
 
-std::uint64_t Dataset::width() const {
-  std::uint64_t width = 1;
-  for (auto extent : shape) width *= static_cast<std::uint64_t>(extent);
-  return width;
-}
+Part::Part(std::string name, std::shared_ptr<const Source> source, Normalisation normalisation,
+           std::vector<std::uint64_t> samples)
+    : name_(std::move(name)),
+      source_(std::move(source)),
+      normalisation_(std::make_shared<const Normalisation>(std::move(normalisation))),
+      samples_(std::make_shared<const std::vector<std::uint64_t>>(std::move(samples))) {}
 
-Status Dataset::copy(std::span<const std::uint64_t> samples, float* x, std::int64_t* y) const {
+Result<Batch> Part::batch(std::span<const std::uint64_t> samples) const {
+  std::vector<std::uint64_t> of_source;
+  of_source.reserve(samples.size());
   for (auto sample : samples) {
-    if (sample < size()) continue;
-    return Error{Code::invalid_argument, fmt::format("{} has {} samples: there is no sample {}", name, size(), sample)};
+    if (sample >= size()) {
+      return Error{Code::invalid_argument,
+                   fmt::format("{} has {} samples: there is no sample {}", name_, size(), sample)};
+    }
+    of_source.push_back((*samples_)[sample]);
   }
-  const auto features = width();
-  for (auto sample : samples) {
-    const auto* from = bytes.data() + sample * features;
-    x = std::transform(from, from + features, x, [this](std::uint8_t byte) { return byte * scale + shift; });
-    *y++ = labels[sample];
-  }
-  return {};
+  Batch batch;
+  if (of_source.empty()) return batch;
+  if (auto filled = source_->fill(of_source, *normalisation_, batch); !filled) return filled.error();
+  return batch;
 }
 
 }  // namespace yoke::data

@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "data/dataset.h"
+#include "data/open.h"
 #include "yoke/error.h"
 
 namespace yoke::data {
 
 // Reads lines of 64 pixels and a label, separated by commas; gzip or plain. The set has no split of its own: the first
-// 1,500 samples are the training set, the last 297 the test set. Errors name the file, the line and the field.
-Result<Split> read_digits(const std::string& file);
+// 1,500 samples are there to train on, the last 297 are the test part. Errors name the file, the line and the field.
+Result<Opened> open_digits(const std::string& file, const Schema* like);
 
 }  // namespace yoke::data

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 namespace yoke::data {
 namespace {
@@ -22,7 +24,7 @@ struct Close {
 Result<std::vector<std::uint8_t>> read_file(const std::string& file, std::uint64_t limit) {
   errno = 0;
   std::unique_ptr<gzFile_s, Close> stream(gzopen(file.c_str(), "rb"));
-  if (!stream) return Error{Code::invalid_argument, fmt::format("{}: {}", file, std::strerror(errno))};
+  if (!stream) return Error{Code::missing, fmt::format("{}: {}", file, std::strerror(errno))};
 
   std::vector<std::uint8_t> bytes;
   for (;;) {
@@ -36,8 +38,13 @@ Result<std::vector<std::uint8_t>> read_file(const std::string& file, std::uint64
   // Asked at the end of every file: gzip that was cut off ends like a whole one, but leaves an error behind.
   int code = Z_OK;
   const std::string why = gzerror(stream.get(), &code);  // begins with the file's name
-  if (code != Z_OK) return Error{Code::corrupt, why};
+  if (code != Z_OK) return Error{code == Z_ERRNO ? Code::missing : Code::corrupt, why};
   return bytes;
+}
+
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
 }
 
 }  // namespace yoke::data

@@ -6,26 +6,32 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "data/open.h"
 #include "yoke/error.h"
 
 namespace yoke::data {
 
-struct Images {
-  std::uint32_t count = 0, rows = 0, columns = 0;
-  std::vector<std::uint8_t> pixels;  // count * rows * columns
+struct Idx {
+  std::vector<std::uint32_t> extents;
+  std::vector<std::uint8_t> elements;
 };
 
-// Errors name the file and the field: a magic number that is not that of images (or labels), dimensions that are zero,
-// or that do not fit the length of the file.
-Result<Images> read_idx_images(const std::string& file);
-Result<std::vector<std::uint8_t>> read_idx_labels(const std::string& file);
+enum class IdxKind : std::uint32_t { images = 0x00000803, labels = 0x00000801 };
 
-// Images with their labels, of `classes` classes: shape {1, rows, columns}, bytes as they are. An error also when there
-// are not as many labels as images, or a label is not below `classes`.
-Result<Dataset> read_idx(const std::string& images_file, const std::string& labels_file, std::uint32_t classes);
+// Errors name the field: a magic number that is not that of images (or labels), dimensions that are zero, or that do
+// not fit the length. Pure: what a fuzzer calls.
+Result<Idx> parse_idx(std::vector<std::uint8_t> bytes, IdxKind kind);
+
+// train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte in `folder`, each
+// .gz or plain. Shape {1, rows, columns}, as many classes as the training labels have. Also an error: not as many
+// labels as images, a label that has no name, a test label that no training sample has (with `like`: that the model
+// does not know), training and test images of different sizes. `remedy` says what to do when a file is not there.
+// `names`: of the classes, where they are known; else they are numbered.
+Result<Opened> open_idx(const std::string& folder, const std::string& remedy, const Schema* like,
+                        std::vector<std::string> names = {});
 
 }  // namespace yoke::data

@@ -1,99 +1,127 @@
 #include "data/open.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "data/digits.h"
+#include "base/nearest.h"
+#include "data/csv.h"
+#include "data/file.h"
 #include "data/idx.h"
-
-// Folders that may hold the sets that come with Yoke, separated by ':' (the source tree's, the installed one).
-#ifndef YOKE_DATA_DIR
-#error "the build has to define YOKE_DATA_DIR"
-#endif
+#include "data/images.h"
+#include "data/known_sets.h"
+#include "data/split.h"
+#include "data/text.h"
 
 namespace yoke::data {
 namespace {
 
-namespace fs = std::filesystem;
+Error wrong(const std::string& why) { return {Code::invalid_argument, why}; }
 
-constexpr const char* kFashionMnistDir = "/usr/share/datasets/fashion-mnist";
-// Of pixels / 255, over the training set.
-constexpr float kFashionMnistMean = 0.2860F, kFashionMnistDeviation = 0.3530F;
+Result<Opened> idx(const std::string& place, const OpenOptions&, const Schema* like) {
+  return open_idx(place, "the four files are named as MNIST's", like);
+}
 
-// A folder that may not be looked into counts as one without the file.
-bool is_there(const fs::path& file) {
+enum class Reads { images, table, text };  // which options it knows
+
+struct Kind {
+  std::string name;
+  const char* place;  // what may follow the name
+  bool by_itself;     // the place need not be said
+  Reads reads;
+  Result<Opened> (*open)(const std::string& place, const OpenOptions&, const Schema* like);
+};
+
+const std::array<Kind, 9>& kinds() {
+  static const std::array<Kind, 9> kinds{{
+      {"fashion-mnist", "DIR", true, Reads::images, fashion_mnist},
+      {"mnist", "DIR", true, Reads::images, mnist},
+      {"digits", "FILE", true, Reads::images, digits},
+      {"diabetes", "FILE", true, Reads::table, diabetes},
+      {"moby-dick", "FILE", true, Reads::text, moby_dick},
+      {"idx", "DIR", false, Reads::images, idx},
+      {"csv", "FILE", false, Reads::table, open_csv},
+      {"text", "FILE", false, Reads::text, open_text},
+      {"images", "DIR", false, Reads::images, open_images},
+  }};
+  return kinds;
+}
+
+const Kind* find_kind(std::string_view name) {
+  const auto found = std::find_if(kinds().begin(), kinds().end(), [&](const Kind& kind) { return kind.name == name; });
+  return found == kinds().end() ? nullptr : &*found;
+}
+
+bool ends_with_any(std::string_view path, std::initializer_list<std::string_view> suffixes) {
+  return std::any_of(suffixes.begin(), suffixes.end(), [&](auto suffix) { return path.ends_with(suffix); });
+}
+
+// The kind of what lies at `path`, or would lie there; none: it cannot be told.
+const Kind* kind_at(const std::string& path) {
   std::error_code ignored;
-  return fs::exists(file, ignored);
-}
-
-Error missing(const std::string& file, const std::string& remedy) {
-  return {Code::invalid_argument, fmt::format("{} is not there: {}", file, remedy)};
-}
-
-// `stem` with or without .gz in `dir`; with it where neither is there.
-std::string either(const fs::path& dir, const std::string& stem) {
-  const auto plain = dir / stem;
-  return is_there(plain) ? plain : dir / (stem + ".gz");
-}
-
-Result<Dataset> fashion_mnist(const fs::path& dir, const std::string& prefix, const char* part) {
-  const auto images = either(dir, prefix + "-images-idx3-ubyte");
-  const auto labels = either(dir, prefix + "-labels-idx1-ubyte");
-  for (const auto& file : {images, labels}) {
-    if (is_there(file)) continue;
-    return missing(file, "apt-get install dataset-fashion-mnist, or name the folder as fashion-mnist:DIR");
+  if (std::filesystem::is_directory(path, ignored)) {
+    const auto stem = path + "/train-images-idx3-ubyte";
+    return find_kind(is_there(stem) || is_there(stem + ".gz") ? "idx" : "images");
   }
-  auto set = read_idx(images, labels, 10);
-  if (!set) return set.error();
-  set->name = fmt::format("fashion-mnist {}", part);
-  set->scale = 1 / (255 * kFashionMnistDeviation);
-  set->shift = -kFashionMnistMean / kFashionMnistDeviation;
-  return set;
+  if (ends_with_any(path, {".csv", ".tsv", ".csv.gz", ".tsv.gz"})) return find_kind("csv");
+  if (ends_with_any(path, {".txt", ".txt.gz"})) return find_kind("text");
+  return nullptr;
 }
 
-Result<Split> fashion_mnist(const fs::path& dir) {
-  auto train = fashion_mnist(dir, "train", "train");
-  if (!train) return train.error();
-  auto test = fashion_mnist(dir, "t10k", "test");
-  if (!test) return test.error();
-  if (train->shape != test->shape) {
-    return Error{Code::corrupt, fmt::format("{}: training and test images differ in size", dir.string())};
+Error unknown(const std::string& name) {
+  std::vector<std::string> names, forms;
+  for (const auto& kind : kinds()) {
+    names.push_back(kind.name);
+    forms.push_back(kind.name + (kind.by_itself ? fmt::format("[:{}]", kind.place) : fmt::format(":{}", kind.place)));
   }
-  return Split{std::move(*train), std::move(*test)};
+  const auto near = nearest(name.substr(0, name.find(':')), names);
+  return wrong(
+      fmt::format("no data set is called '{}'{}: there are {}; a file (csv, tsv, txt, also .gz) or a folder is "
+                  "given by its path, as in ./prices.csv",
+                  name, near.empty() ? "" : fmt::format(", did you mean {}?", near), fmt::join(forms, ", ")));
 }
 
-Result<Split> digits(std::string file) {
-  std::string_view folders = YOKE_DATA_DIR;
-  while (file.empty() && !folders.empty()) {
-    const auto folder = folders.substr(0, folders.find(':'));
-    folders.remove_prefix(std::min(folder.size() + 1, folders.size()));
-    if (const auto found = fs::path(folder) / "digits.csv.gz"; is_there(found)) file = found;
+// Options that the kind would pass over in silence.
+Status check_options(const Kind& kind, const OpenOptions& options) {
+  if (auto good = check_share("test share", options.test_share); !good) return good;
+  if (!options.test.empty() && kind.reads == Reads::images) {
+    return wrong(
+        fmt::format("{}: a test file of its own (--test-data {}) is for tables and texts", kind.name, options.test));
   }
-  if (file.empty()) {
-    return missing("digits.csv.gz",
-                   "looked in " YOKE_DATA_DIR "; say where it is as digits:FILE, or install Yoke again");
-  }
-  return read_digits(file);
+  const bool of_tables =
+      options.task || !options.target.empty() || !options.ignore.empty() || !options.categories.empty();
+  if (!of_tables || kind.reads == Reads::table) return {};
+  return wrong(fmt::format("{}: --target, --task, --ignore and --categories are for tables", kind.name));
 }
 
 }  // namespace
 
-Result<Split> open(const std::string& name) {
+Result<Opened> open(const OpenOptions& options, const Schema* like) {
+  const auto& name = options.name;
   const auto colon = name.find(':');
-  const auto set = name.substr(0, colon);
-  const auto place = colon == std::string::npos ? std::string() : name.substr(colon + 1);
-  if (colon == std::string::npos || !place.empty()) {
-    if (set == "fashion-mnist") return fashion_mnist(place.empty() ? kFashionMnistDir : place);
-    if (set == "digits") return digits(place);
+  const auto* kind = find_kind(std::string_view(name).substr(0, colon));
+  std::string place;
+  if (kind != nullptr) {
+    if (colon != std::string::npos) place = name.substr(colon + 1);
+    if (place.empty() && (colon != std::string::npos || !kind->by_itself)) {
+      return wrong(fmt::format("'{}' does not say where: write {}:{}", name, kind->name, kind->place));
+    }
+  } else {
+    place = name;
+    kind = kind_at(place);
+    if (!is_there(place) && (kind != nullptr || place.find('/') != std::string::npos)) {
+      return Error{Code::missing, place + " is not there: check the path"};
+    }
+    if (kind == nullptr) return unknown(name);
   }
-  return Error{
-      Code::invalid_argument,
-      fmt::format("no data set is called '{}': there are fashion-mnist, fashion-mnist:DIR, digits, digits:FILE", name)};
+  if (auto good = check_options(*kind, options); !good) return good.error();
+  return kind->open(place, options, like);
 }
 
 }  // namespace yoke::data
