@@ -3,6 +3,9 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "yoke/options.h"
 #include "yoke/run.h"
@@ -16,23 +19,49 @@ struct FitProgress {
   std::uint64_t step = 0;  // updates
   std::uint32_t epoch = 0;
   std::uint64_t samples = 0;  // counted
+  double done = 0;            // how much of the job, from 0 to 1
+  double seconds_left = 0;    // at the present pace
   double samples_per_second = 0;
   double loss = 0;      // mean over the samples since the last report
-  double accuracy = 0;  // likewise
+  double accuracy = 0;  // likewise; of tasks that have one
   std::uint64_t dropped = 0, refused = 0;
   double mean_staleness = 0;
-  std::string slowest_dropped;  // "replica 0 (93 %)": who is dropped most, when somebody stands out
+  std::optional<Evaluation> validation;  // the latest
+  std::vector<std::string> news;         // in words, each once: a straggler, a replica that was lost
+};
+
+// The training as it went: one point an evaluation on held-out data, or a report where nothing is held out.
+struct CurvePoint {
+  double seconds = 0;
+  std::uint64_t step = 0, samples = 0;
+  double loss = 0;
+  std::optional<double> accuracy;
+  double training_loss = 0;  // over the samples since the last point
 };
 
 struct FitOptions {
   std::uint32_t batch = 64;  // a replica and step
   std::chrono::milliseconds every{1000};
   std::function<void(const FitProgress&)> progress;  // from any replica's thread, one at a time
+  std::uint64_t validate_every = 0;                  // samples; 0: at the end of every epoch
+  std::optional<double> target_accuracy;             // stop when the held-out data says so
+  std::uint32_t patience = 0;                        // stop after so many evaluations without a better one; 0: never
+  bool keep_best = true;                             // the version that did best on held-out data is the result
+  std::function<bool()> stop;                        // asked at every step: true ends the training after it
+  bool test = true;                                  // evaluate the result on the test part
 };
+
+enum class Ended { finished, target_reached, out_of_patience, stopped };
 
 struct Fitted {
   Summary summary;
-  Evaluation test;  // of the final version, on data that was not trained on
+  Ended ended = Ended::finished;
+  Evaluation validation;      // of the version that is the result; samples 0: nothing was held out
+  Evaluation test;            // likewise, on data that decided nothing
+  std::uint64_t version = 0;  // which version that is
+  double final_loss = 0;      // training loss over the last stretch
+  std::vector<CurvePoint> curve;
+  State state;
 };
 
 Result<Fitted> fit(const Options& options, const FitOptions& fit_options, const MakeTrainable& make);

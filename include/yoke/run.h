@@ -100,9 +100,13 @@ struct Summary {
   struct PerReplica {
     std::uint64_t applied = 0, dropped = 0, refused = 0;
     double mean_staleness = 0;
-    std::string lost;  // why it left before the end; empty: it did not
+    double mean_step_seconds = 0;  // of its own work: from having the parameters to having the gradient
+    std::string lost;              // why it left before the end; empty: it did not
   };
   std::vector<PerReplica> replicas;
+  // How often a sample counted in an epoch, over all epochs that were finished: 1 and 1. Both 0: no epoch was.
+  std::uint32_t least_counted = 0, most_counted = 0;
+  std::string stopped;  // why it ended before its epochs or steps were over; empty: it did not
 };
 
 // Runs `body` once a replica. Returns when all have returned. A replica whose body throws is lost: the job goes on

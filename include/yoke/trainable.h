@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "yoke/error.h"
 #include "yoke/optimizer.h"
+#include "yoke/state.h"
 
 namespace yoke {
 
@@ -51,6 +53,7 @@ struct Assignment {
   std::uint64_t step = 0;      // the update it is meant for
   std::uint32_t epoch = 0;
   std::vector<std::uint64_t> samples;  // sample numbers; empty: the data has no size, and nothing is counted
+  std::vector<std::uint64_t> ahead;    // what somebody will probably be asked for soon: to be prepared meanwhile
   bool idle = false;                   // mirrored: take part in the step, there is nothing to compute
   bool done = false;                   // training is over
 };
@@ -84,14 +87,26 @@ class Exchange {
 
 // What one step computed.
 struct StepResult {
-  double loss = 0;          // mean over the samples
-  std::uint64_t right = 0;  // samples classified rightly, where that means something
+  double loss = 0;   // mean over the samples
+  double right = 0;  // how many of them were right, where that means something
+};
+
+// Data that is not trained on.
+enum class HeldOut { validation, test };
+
+struct Metric {
+  std::string name;  // "top5", "mae", "perplexity"
+  double value = 0;
 };
 
 struct Evaluation {
   double loss = 0;
-  double accuracy = 0;
-  std::uint64_t samples = 0;
+  std::optional<double> accuracy;  // of tasks that have right and wrong answers
+  std::uint64_t samples = 0;       // 0: there was no such data
+  std::vector<Metric> metrics;     // others, by task
+
+  // Larger is better: the accuracy where there is one, else the loss turned round.
+  double score() const { return accuracy ? *accuracy : -loss; }
 };
 
 // A model with its loss and data, as `fit` trains it. One instance a replica, used by that replica's thread alone.
@@ -110,8 +125,13 @@ class Trainable {
   // Gradients of the mean loss over these samples, each slot handed to `exchange.ready`; may stop early, with whatever
   // result, when the exchange says that the step is abandoned.
   virtual Result<StepResult> compute(std::span<const std::uint64_t> samples, Exchange& exchange) = 0;
-  // Loss and accuracy on data that is not trained on.
-  virtual Result<Evaluation> evaluate() = 0;
+  // How good the present values are on data that is not trained on. Calls `breathe` now and then, and stops with
+  // Code::cancelled when that says no.
+  virtual Result<Evaluation> evaluate(HeldOut part, const std::function<bool()>& breathe) = 0;
+  // The values of all slots, and what else belongs to the model's state; by default the slots alone.
+  virtual State state();
+  // Puts a state back; tensors it does not have stay as they are.
+  virtual Status restore(const State& state);
 };
 
 // Makes one replica's; called in that replica's thread.

@@ -7,11 +7,17 @@
 #include <mutex>
 #include <optional>
 
+#include "train/judge.h"
 #include "train/progress.h"
 #include "train/session.h"
+#include "train/slowness.h"
 
 namespace yoke {
 namespace {
+
+// A replica that always loses never does a whole piece of work, and nobody could say how slow it is: so once in a
+// while it does one to the end all the same. Nobody waits for it.
+constexpr std::uint64_t kMeasureEvery = 50;
 
 // What the replicas of one fit share.
 struct Shared {
@@ -19,53 +25,193 @@ struct Shared {
   const FitOptions& fit;
   const MakeTrainable& make;
   train::ProgressMeter meter;
-  std::atomic<bool> evaluating{false};
-  std::optional<Result<Evaluation>> test;
+
+  // One replica at a time evaluates; the others go on.
+  std::mutex judging{};
+  std::optional<Error> could_not_make{};  // why a model could not be made: the caller's mistake, not a replica's loss
+  std::optional<train::Judge> judge{};
+  std::optional<Ended> ended{};
+  std::uint64_t validated = 0;  // the newest version that was looked at
+  bool has_best = false;
+  Fitted result{};                     // validation, version and state of the best so far; at the end, everything
+  std::atomic<bool> claimed{false};    // somebody has set out to conclude
+  std::atomic<bool> concluded{false};  // and did
 };
 
-using Clock = std::chrono::steady_clock;
+// An exchange that never says that the work is in vain.
+class ToTheEnd : public Exchange {
+ public:
+  explicit ToTheEnd(Exchange& exchange) : exchange_(exchange) {}
+  Result<Assignment> begin() override { return exchange_.begin(); }
+  Status await(SlotId slot) override { return exchange_.await(slot); }
+  Status ready(SlotId slot, Payload gradient) override { return exchange_.ready(slot, std::move(gradient)); }
+  bool abandoned() const override { return false; }
+  Result<Outcome> finish() override { return exchange_.finish(); }
 
-void fit_one(Replica& replica, Shared& shared) {
-  std::shared_ptr<Trainable> model = shared.make(replica.id()).or_throw();
-  std::vector<std::span<float>> values;
-  for (SlotId slot = 0; slot < model->layout().slots.size(); ++slot) values.push_back(model->values(slot));
-  auto& session = replica.open(model->layout(), std::move(values), model, model->takes_a_core());
-  session.on_begin([&](const Assignment& assignment) { model->install(assignment); });
+ private:
+  Exchange& exchange_;
+};
 
-  const auto slow = shared.options.slow.find(replica.id());
-  const double factor = slow == shared.options.slow.end() ? 1 : slow->second;
-  Duration last{};  // how long the last whole computation took
-  for (const auto& samples : replica.samples(model->samples(), shared.fit.batch)) {
-    if (factor > 1) session.pause(std::chrono::duration_cast<Duration>(last * (factor - 1)));
-    StepResult result;
-    if (!session.exchange().abandoned()) {
-      const auto start = Clock::now();
-      result = model->compute(samples, session.exchange()).or_throw();
-      if (!session.exchange().abandoned()) last = Clock::now() - start;
+class FitOne {
+ public:
+  FitOne(Replica& replica, Shared& shared) : replica_(replica), shared_(shared), model_(make()), session_(open()) {}
+
+  void run() {
+    shared_.meter.expect(model_->samples());
+    {
+      const std::lock_guard lock(shared_.judging);
+      if (!shared_.judge) shared_.judge.emplace(shared_.fit, model_->samples());
     }
-    const auto count = samples.empty() ? shared.fit.batch : samples.size();
-    const auto outcome = session.step().or_throw();
-    shared.meter.add(replica.id(), result, count, session.assignment(), outcome);
+    for (const auto& samples : replica_.samples(model_->samples(), shared_.fit.batch)) {
+      const auto result = compute(samples);
+      // The first piece of work is like no other: memory is taken, code is loaded.
+      const auto work = whole_ && steps_++ > 0 ? session_.at_work() : Duration::zero();
+      const auto outcome = session_.step(whole_).or_throw();
+      const auto count = samples.empty() ? shared_.fit.batch : samples.size();
+      const auto counted = shared_.meter.add(replica_.id(), result, count, session_.assignment(), outcome, work);
+      if (shared_.fit.stop && shared_.fit.stop()) stop(Ended::stopped, "it was asked to stop");
+      // Where training ends here, `conclude` evaluates.
+      if (!session_.assignment().done) validate_if_due(counted);
+    }
+    if (shared_.claimed.exchange(true)) return;
+    conclude();
+    shared_.concluded = true;
   }
-  if (shared.evaluating.exchange(true)) return;
-  shared.test = model->evaluate();
+
+ private:
+  std::unique_ptr<Trainable> make() {
+    auto made = shared_.make(replica_.id());
+    if (made) return std::move(*made);
+    const std::lock_guard lock(shared_.judging);
+    if (!shared_.could_not_make) shared_.could_not_make = made.error();
+    throw Exception(made.error());
+  }
+
+  train::Session& open() {
+    std::vector<std::span<float>> values;
+    for (SlotId slot = 0; slot < model_->layout().slots.size(); ++slot) values.push_back(model_->values(slot));
+    auto& session = replica_.open(model_->layout(), std::move(values), model_, model_->takes_a_core());
+    session.on_begin([this](const Assignment& assignment) { model_->install(assignment); });
+    return session;
+  }
+
+  StepResult compute(const Batch& samples) {
+    const auto& assignment = session_.assignment();
+    auto& exchange = session_.exchange();
+    const bool measure = lost_in_a_row_ == 1 || (lost_in_a_row_ > 0 && lost_in_a_row_ % kMeasureEvery == 0);
+    const double factor = train::slowness_of(shared_.options, replica_.id(), assignment.sequence);
+    if (factor > 1) session_.pause(std::chrono::duration_cast<Duration>(last_ * (factor - 1)), measure);
+    whole_ = measure || !exchange.abandoned();
+    StepResult result;
+    if (whole_) {
+      const auto start = std::chrono::steady_clock::now();
+      ToTheEnd to_the_end(exchange);
+      result = model_->compute(samples, measure ? static_cast<Exchange&>(to_the_end) : exchange).or_throw();
+      whole_ = measure || !exchange.abandoned();
+      if (whole_) last_ = std::chrono::steady_clock::now() - start;
+    }
+    lost_in_a_row_ = exchange.abandoned() ? lost_in_a_row_ + 1 : 0;
+    return result;
+  }
+
+  void stop(Ended why, const std::string& words) {
+    {
+      const std::lock_guard lock(shared_.judging);
+      if (!shared_.ended) shared_.ended = why;
+    }
+    session_.stop(words);
+  }
+
+  Result<Evaluation> evaluate(HeldOut part) {
+    const auto begin = session_.clock();
+    auto evaluation = model_->evaluate(part, [&] {
+      session_.stir();
+      return !(shared_.fit.stop && shared_.fit.stop()) || session_.assignment().done;
+    });
+    session_.note(history::Span::What::evaluate, begin);
+    return evaluation;
+  }
+
+  // Evaluates when it is time, if nobody else is at it; and ends the training when that says so.
+  void validate_if_due(std::uint64_t counted) {
+    {
+      const std::lock_guard lock(shared_.judging);
+      if (!shared_.judge->due(counted)) return;
+    }
+    if (const auto verdict = validate(session_.assignment().step); verdict.stop) stop(*verdict.stop, verdict.why);
+  }
+
+  train::Judge::Verdict validate(std::uint64_t version) {
+    const auto evaluation = evaluate(HeldOut::validation);
+    const std::lock_guard lock(shared_.judging);
+    if (!evaluation) {
+      if (evaluation.error().code != Code::cancelled) throw Exception(evaluation.error());
+      return {};
+    }
+    shared_.validated = std::max(shared_.validated, version);
+    if (evaluation->samples == 0) return {};
+    shared_.meter.add(*evaluation, version);
+    auto verdict = shared_.judge->judge(*evaluation, version);
+    if (verdict.best || !shared_.fit.keep_best) {
+      shared_.has_best = true;
+      shared_.result.validation = *evaluation;
+      shared_.result.version = version;
+      if (shared_.fit.keep_best) shared_.result.state = model_->state();
+    }
+    return verdict;
+  }
+
+  // Training is over, and this replica has the last version: the best becomes the result, and meets the test part. One
+  // that was stopped is to be gone on with: then the last version is the result, and the test part is left alone.
+  void conclude() {
+    auto& result = shared_.result;
+    const auto version = session_.committed();
+    bool cut_short, look;
+    {
+      const std::lock_guard lock(shared_.judging);
+      cut_short = shared_.ended == Ended::stopped;
+      look = !shared_.ended && version > shared_.validated;  // else the last look has decided, or is the last there is
+    }
+    if (look) validate(version);
+    if (!cut_short && shared_.has_best && shared_.fit.keep_best) {
+      model_->restore(result.state).or_throw();
+    } else {
+      result.state = model_->state();
+      result.version = version;
+    }
+    if (shared_.fit.test && !cut_short) result.test = evaluate(HeldOut::test).or_throw();
+  }
+
+  Replica& replica_;
+  Shared& shared_;
+  const std::shared_ptr<Trainable> model_;
+  train::Session& session_;
+  Duration last_{};                  // how long the last whole computation took, without any slowness on purpose
+  std::uint64_t lost_in_a_row_ = 0;  // steps that others were faster in
+  bool whole_ = false;               // the present work was done to the end
+  std::uint64_t steps_ = 0;
+};
+
+std::string why_nobody(const Summary& summary) {
+  for (const auto& replica : summary.replicas)
+    if (!replica.lost.empty()) return replica.lost;
+  return "no replica was left";
 }
 
 }  // namespace
 
 Result<Fitted> fit(const Options& options, const FitOptions& fit_options, const MakeTrainable& make) {
-  Shared shared{options, fit_options, make, train::ProgressMeter(options.replicas, fit_options), {}, {}};
-  auto summary = run_job(options, [&](Replica& replica) { fit_one(replica, shared); });
+  Shared shared{options, fit_options, make, {options, fit_options}};
+  auto summary = run_job(options, [&](Replica& replica) { FitOne(replica, shared).run(); });
   shared.meter.finish();
-  if (!summary) return summary.error();
-  if (!shared.test) {
-    std::string why;
-    for (const auto& replica : summary->replicas)
-      if (why.empty()) why = replica.lost;
-    return Error{Code::peer_down, "the result could not be evaluated: " + (why.empty() ? "no replica was left" : why)};
-  }
-  if (!*shared.test) return shared.test->error();
-  return Fitted{std::move(*summary), **shared.test};
+  if (!summary) return shared.could_not_make ? *shared.could_not_make : summary.error();
+  if (!shared.concluded) return Error{Code::peer_down, "the result could not be evaluated: " + why_nobody(*summary)};
+  auto& result = shared.result;
+  result.summary = std::move(*summary);
+  result.ended = shared.ended.value_or(Ended::finished);
+  result.final_loss = shared.meter.last_loss();
+  result.curve = shared.meter.curve();
+  return std::move(result);
 }
 
 }  // namespace yoke

@@ -35,7 +35,19 @@ std::uint32_t at_once(const Options& options) {
 }  // namespace
 
 Job::Job(Options options, cluster::LocalOptions local)
-    : options_(std::move(options)), local_(std::move(local)), turns_(at_once(options_)) {}
+    : options_(std::move(options)), local_(std::move(local)), turns_(at_once(options_)), work_(options_.replicas) {}
+
+void Job::add_work(std::uint32_t replica, Duration time, bool whole) {
+  auto& work = work_[replica];
+  (whole ? work.whole : work.cut) += std::chrono::duration<double>(time).count();
+  ++(whole ? work.wholes : work.cuts);
+}
+
+double Job::mean_work(std::uint32_t replica) const {
+  const auto& work = work_[replica];
+  if (work.wholes) return work.whole / static_cast<double>(work.wholes);
+  return work.cuts ? work.cut / static_cast<double>(work.cuts) : 0;
+}
 
 Result<cluster::LocalCluster*> Job::cluster(std::size_t index, const Layout& layout, std::uint32_t replica) {
   if (replica != 0) await_chief(index + 1);

@@ -10,31 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include "train/blas_kernels.h"
+
 namespace yoke {
 namespace {
-
-// OpenBLAS 0.3.21 does not know recent CPUs and takes its oldest kernels for them, five times slower than need be. The
-// name of those that fit this CPU; null: no better ones are known.
-const char* better_kernels() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return "SkylakeX";
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
-#endif
-  return nullptr;
-}
 
 // The kernels OpenBLAS has chosen, or "" when it is not loaded (yet).
 std::string kernels_in_use() {
   using Name = char* (*)();
   const auto name = reinterpret_cast<Name>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
   return name ? name() : "";
-}
-
-bool is_old(const std::string& kernels) {
-  for (const char* old : {"Prescott", "Core2", "Generic", "Nehalem", "generic"})
-    if (kernels == old) return true;
-  return false;
 }
 
 void start_again() {
@@ -72,9 +57,9 @@ bool tune_malloc() {
 
 void prepare_process() {
   const char* const chosen = std::getenv("OPENBLAS_CORETYPE");
-  const char* const better = better_kernels();
+  const char* const better = train::better_kernels();
   const std::string now = kernels_in_use();
-  const bool change = !chosen && better && (now.empty() || is_old(now));
+  const bool change = !chosen && better && (now.empty() || train::are_old_kernels(now));
   if (change) {
     setenv("OPENBLAS_CORETYPE", better, 1);
     if (!now.empty()) start_again();  // it reads the environment only when it is loaded

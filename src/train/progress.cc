@@ -1,33 +1,47 @@
 #include "train/progress.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace yoke::train {
 
-ProgressMeter::ProgressMeter(std::uint32_t replicas, const FitOptions& options)
-    : options_(options), dropped_(replicas), steps_(replicas) {}
+ProgressMeter::ProgressMeter(const Options& options, const FitOptions& fit)
+    : options_(options), fit_(fit), stragglers_(options) {}
 
-void ProgressMeter::add(std::uint32_t replica, const StepResult& result, std::uint64_t samples, const Assignment& next,
-                        const Outcome& outcome) {
+void ProgressMeter::expect(std::uint64_t epoch_samples) {
   const std::lock_guard lock(mutex_);
-  ++steps_[replica];
+  epoch_samples_ = epoch_samples;
+}
+
+std::uint64_t ProgressMeter::add(std::uint32_t replica, const StepResult& result, std::uint64_t samples,
+                                 const Assignment& next, const Outcome& outcome, Duration work) {
+  const std::lock_guard lock(mutex_);
+  if (work > Duration::zero()) stragglers_.add(replica, work);
   if (outcome.fate == Outcome::Fate::applied) {
-    loss_ += result.loss * static_cast<double>(samples);
-    right_ += result.right;
-    seen_ += samples;
+    for (auto* stretch : {&since_report_, &since_point_}) {
+      stretch->loss += result.loss * static_cast<double>(samples);
+      stretch->right += result.right;
+      stretch->seen += samples;
+    }
     staleness_ += outcome.staleness;
     ++applied_;
     state_.samples += samples;
   } else {
     ++(outcome.fate == Outcome::Fate::dropped ? state_.dropped : state_.refused);
-    ++dropped_[replica];
   }
   state_.step = std::max(state_.step, outcome.version);
-  state_.epoch = std::max(state_.epoch, next.epoch);
+  if (!next.done) state_.epoch = std::max(state_.epoch, next.epoch);
   const auto now = Clock::now();
-  if (now - last_ >= options_.every) report(now);
+  if (now - last_ >= fit_.every) report(now);
+  return state_.samples;
+}
+
+void ProgressMeter::add(const Evaluation& validation, std::uint64_t version) {
+  const std::lock_guard lock(mutex_);
+  state_.validation = validation;
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  evaluated_.push_back(
+      {seconds, version, state_.samples, validation.loss, validation.accuracy, since_point_.mean_loss()});
+  since_point_ = {};
 }
 
 void ProgressMeter::finish() {
@@ -35,30 +49,30 @@ void ProgressMeter::finish() {
   report(Clock::now());
 }
 
-// A replica stands out when it loses more than half of its steps, and the others do not.
-std::string ProgressMeter::who_is_dropped() const {
-  std::string names;
-  for (std::size_t i = 0; i < dropped_.size(); ++i)
-    if (steps_[i] >= 4 && dropped_[i] * 2 > steps_[i])
-      names +=
-          fmt::format("{}replica {} ({} % of its steps)", names.empty() ? "" : ", ", i, 100 * dropped_[i] / steps_[i]);
-  return names;
+double ProgressMeter::part_done() const {
+  const double by_steps = options_.steps ? static_cast<double>(state_.step) / static_cast<double>(options_.steps) : 0;
+  const double all = static_cast<double>(epoch_samples_) * options_.epochs;
+  const double by_samples = !options_.steps && all > 0 ? static_cast<double>(state_.samples) / all : 0;
+  return std::min(1.0, std::max(by_steps, by_samples));
 }
 
 void ProgressMeter::report(Clock::time_point now) {
-  if (!options_.progress || seen_ == 0) return;
+  if (since_report_.seen == 0) return;
   state_.seconds = std::chrono::duration<double>(now - start_).count();
   const double since = std::chrono::duration<double>(now - last_).count();
   state_.samples_per_second = since > 0 ? static_cast<double>(state_.samples - last_samples_) / since : 0;
-  state_.loss = loss_ / static_cast<double>(seen_);
-  state_.accuracy = static_cast<double>(right_) / static_cast<double>(seen_);
-  state_.mean_staleness = static_cast<double>(staleness_) / static_cast<double>(applied_);
-  state_.slowest_dropped = who_is_dropped();
-  options_.progress(state_);
+  state_.done = part_done();
+  state_.seconds_left = state_.done > 0 ? state_.seconds / state_.done * (1 - state_.done) : 0;
+  state_.loss = since_report_.mean_loss();
+  state_.accuracy = since_report_.right / static_cast<double>(since_report_.seen);
+  state_.mean_staleness = applied_ ? static_cast<double>(staleness_) / static_cast<double>(applied_) : 0;
+  state_.news = stragglers_.news();
+  reported_.push_back({state_.seconds, state_.step, state_.samples, state_.loss, state_.accuracy, state_.loss});
+  if (fit_.progress) fit_.progress(state_);
   last_ = now;
   last_samples_ = state_.samples;
-  loss_ = 0;
-  right_ = seen_ = staleness_ = applied_ = 0;
+  since_report_ = {};
+  staleness_ = applied_ = 0;
 }
 
 }  // namespace yoke::train

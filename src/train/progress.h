@@ -1,41 +1,59 @@
-// Gathers what the replicas report after each step and passes it on now and then.
+// Gathers what the replicas report after each step, passes it on now and then, and keeps the curve.
 #pragma once
 
 #include <chrono>
 #include <mutex>
 #include <vector>
 
+#include "train/stragglers.h"
 #include "yoke/fit.h"
 
 namespace yoke::train {
 
 class ProgressMeter {
  public:
-  // `options` outlive it.
-  ProgressMeter(std::uint32_t replicas, const FitOptions& options);
+  // Both outlive it.
+  ProgressMeter(const Options& options, const FitOptions& fit);
 
+  // How much data there is, once that is known; 0: it has no size.
+  void expect(std::uint64_t epoch_samples);
   // From any replica's thread, after its step: what it computed on how many samples, where it stands now, what it was
-  // told.
-  void add(std::uint32_t replica, const StepResult& result, std::uint64_t samples, const Assignment& next,
-           const Outcome& outcome);
+  // told, and how long the work took (zero: it was not done to the end). Returns the samples counted so far.
+  std::uint64_t add(std::uint32_t replica, const StepResult& result, std::uint64_t samples, const Assignment& next,
+                    const Outcome& outcome, Duration work);
+  // An evaluation on held-out data, of this version.
+  void add(const Evaluation& validation, std::uint64_t version);
   // Reports what has not been reported yet.
   void finish();
 
+  // The evaluations or, where nothing is held out, what was reported of the training.
+  const std::vector<CurvePoint>& curve() const { return evaluated_.empty() ? reported_ : evaluated_; }
+  // Training loss over the last stretch of samples.
+  double last_loss() const { return state_.loss; }
+
  private:
   using Clock = std::chrono::steady_clock;
-  std::string who_is_dropped() const;
+  // A mean over samples since somebody last looked.
+  struct Stretch {
+    double loss = 0, right = 0;
+    std::uint64_t seen = 0;
+    double mean_loss() const { return seen ? loss / static_cast<double>(seen) : 0; }
+  };
+  double part_done() const;
   void report(Clock::time_point now);
 
-  const FitOptions& options_;
+  const Options& options_;
+  const FitOptions& fit_;
   std::mutex mutex_;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point last_ = start_;
+  std::uint64_t epoch_samples_ = 0;
+  Stragglers stragglers_;
   FitProgress state_;
   std::uint64_t last_samples_ = 0;
-  // Since the last report.
-  double loss_ = 0;
-  std::uint64_t right_ = 0, seen_ = 0, staleness_ = 0, applied_ = 0;
-  std::vector<std::uint64_t> dropped_, steps_;  // by replica, over the whole run
+  Stretch since_report_, since_point_;
+  std::uint64_t staleness_ = 0, applied_ = 0;
+  std::vector<CurvePoint> evaluated_, reported_;
 };
 
 }  // namespace yoke::train

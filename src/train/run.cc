@@ -102,6 +102,9 @@ Summary summarise(const train::Job& job, const std::vector<Ending>& endings) {
   summary.samples = tally.samples();
   summary.assigned = tally.assigned();
   summary.staleness = tally.staleness();
+  summary.least_counted = tally.least_counted();
+  summary.most_counted = tally.most_counted();
+  summary.stopped = lead->stopped();
   for (std::size_t i = 0; i < endings.size(); ++i) {
     const auto& from = tally.by_replica()[i];
     auto& to = summary.replicas[i];
@@ -109,6 +112,7 @@ Summary summarise(const train::Job& job, const std::vector<Ending>& endings) {
     to.dropped = from.dropped;
     to.refused = from.refused;
     to.mean_staleness = from.applied ? static_cast<double>(from.staleness) / static_cast<double>(from.applied) : 0;
+    to.mean_step_seconds = job.mean_work(static_cast<std::uint32_t>(i));
     summary.applied += from.applied;
     summary.dropped += from.dropped;
     summary.refused += from.refused;

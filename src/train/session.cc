@@ -33,6 +33,8 @@ Status Session::begin() {
     if (const auto outcome = finish(); !outcome) return outcome.error();
   }
   if (turn_) turn_->acquire();
+  begun_ = std::chrono::steady_clock::now();
+  begun_on_clock_ = cluster_.now();
   if (on_begin_) on_begin_(assignment_);
   return {};
 }
@@ -43,8 +45,10 @@ Result<Outcome> Session::finish() {
   return outcome;
 }
 
-Result<Outcome> Session::step() {
+Result<Outcome> Session::step(bool whole) {
   if (assignment_.done) return Error{Code::invalid_argument, "training is over: there is no step to make"};
+  job_.add_work(replica_, at_work(), whole || !exchange_.abandoned());
+  note(history::Span::What::compute, begun_on_clock_);
   if (turn_) turn_->release();
   auto outcome = finish();
   if (!outcome) return outcome;
@@ -52,10 +56,15 @@ Result<Outcome> Session::step() {
   return outcome;
 }
 
-void Session::pause(Duration duration) {
+void Session::note(history::Span::What what, Time begin) {
+  if (const auto& timeline = job_.options().timeline)
+    timeline->add({replica_, what, begin, cluster_.now(), assignment_.step});
+}
+
+void Session::pause(Duration duration, bool whole) {
   if (turn_) turn_->release();
   const auto end = std::chrono::steady_clock::now() + duration;
-  while (!exchange_.abandoned() && std::chrono::steady_clock::now() < end)
+  while ((whole || !exchange_.abandoned()) && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(
         std::min<Duration>(std::chrono::milliseconds(1), end - std::chrono::steady_clock::now()));
   if (turn_) turn_->acquire();

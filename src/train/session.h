@@ -24,11 +24,23 @@ class Session {
   bool started() const { return started_; }
 
   // Hands in what was `ready`, waits for the verdict and for the next assignment; the places then hold the values for
-  // it.
-  Result<Outcome> step();
+  // it. `whole`: the work was done to the end although it was abandoned, and tells how long it takes.
+  Result<Outcome> step(bool whole = false);
 
-  // Lets time pass without computing, as a slower replica would; less when the step is abandoned meanwhile.
-  void pause(Duration duration);
+  // Lets time pass without computing, as a slower replica would; less when the step is abandoned meanwhile, unless it
+  // is to be whole.
+  void pause(Duration duration, bool whole = false);
+  // How long the replica has been at the present assignment, since it had its parameters and a turn.
+  Duration at_work() const { return std::chrono::steady_clock::now() - begun_; }
+
+  // Ends the job for all replicas: what is decided is committed, and that is that.
+  void stop(const std::string& reason) { cluster_.stop(reason); }
+  // Says that this replica is there, while it does something else than computing a gradient.
+  void stir() { cluster_.stir(); }
+  // Notes in the job's timeline, if it keeps one, that the replica has done this since `begin` (on `clock`).
+  void note(history::Span::What what, Time begin);
+  Time clock() const { return cluster_.now(); }
+  std::uint64_t committed() const { return cluster_.committed(); }
 
   Exchange& exchange() { return exchange_; }
   const Assignment& assignment() const { return assignment_; }
@@ -50,6 +62,8 @@ class Session {
   Turn* turn_;
   strategy::LocalExchange exchange_;
   Assignment assignment_;
+  std::chrono::steady_clock::time_point begun_;
+  Time begun_on_clock_{};
   std::function<void(const Assignment&)> on_begin_;
   std::function<void()> on_applied_;
   bool started_ = false;

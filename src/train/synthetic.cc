@@ -52,7 +52,7 @@ class Synthetic : public Trainable {
     return StepResult{};
   }
 
-  Result<Evaluation> evaluate() override { return Evaluation{}; }
+  Result<Evaluation> evaluate(HeldOut, const std::function<bool()>&) override { return Evaluation{}; }
 
  private:
   const SyntheticOptions options_;
