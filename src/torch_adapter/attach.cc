@@ -8,20 +8,7 @@ namespace {
 
 using torch_adapter::Binding;
 using torch_adapter::Parts;
-
-Parts parts_of(torch::nn::Module& network) {
-  Parts parts;
-  for (const auto& item : network.named_parameters()) parts.parameters.push_back({item.key(), item.value()});
-  for (const auto& item : network.named_buffers()) parts.buffers.push_back({item.key(), item.value()});
-  return parts;
-}
-
-Parts parts_of(torch::jit::Module& network) {
-  Parts parts;
-  for (const auto& item : network.named_parameters()) parts.parameters.push_back({item.name, item.value});
-  for (const auto& item : network.named_buffers()) parts.buffers.push_back({item.name, item.value});
-  return parts;
-}
+using torch_adapter::parts_of;
 
 Training attach(Replica& replica, Parts parts, std::vector<Group> groups, AttachOptions options) {
   parts.groups = std::move(groups);

@@ -33,6 +33,10 @@ struct Parts {
   torch::optim::Optimizer* own_optimizer = nullptr;  // not null: only gradients are exchanged
 };
 
+// The parameters and buffers of a module, in its order.
+Parts parts_of(torch::nn::Module& network);
+Parts parts_of(torch::jit::Module& network);
+
 // Thrown through autograd by a hook, when the step is lost and Training::backward may stop.
 struct GivenUp : std::exception {};  // autograd puts its own affairs in order only for those
 

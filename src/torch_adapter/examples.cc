@@ -1,19 +1,18 @@
 #include <numeric>
 
 #include "data/open.h"
+#include "data/split.h"
+#include "torch_adapter/tensors.h"
 #include "yoke/torch.h"
 
 namespace yoke {
 namespace {
 
-Examples to_tensors(const data::Dataset& data) {
-  std::vector<std::int64_t> shape{static_cast<std::int64_t>(data.size())};
-  shape.insert(shape.end(), data.shape.begin(), data.shape.end());
-  Examples examples{torch::empty(shape), torch::empty({shape[0]}, torch::kLong)};
-  std::vector<std::uint64_t> all(data.size());
+Examples to_tensors(const data::Part& part) {
+  std::vector<std::uint64_t> all(part.size());
   std::iota(all.begin(), all.end(), 0);
-  data.copy(all, examples.inputs.data_ptr<float>(), examples.labels.data_ptr<std::int64_t>()).or_throw();
-  return examples;
+  auto tensors = torch_adapter::tensors_of(part.batch(all).or_throw(), part.schema());
+  return {std::move(tensors.inputs), std::move(tensors.targets)};
 }
 
 }  // namespace
@@ -26,7 +25,10 @@ std::pair<torch::Tensor, torch::Tensor> Examples::get(const Batch& samples) cons
 }
 
 Data load_data(const std::string& name) {
-  const auto split = data::open(name).or_throw();
+  data::OpenOptions options;
+  options.name = name;
+  const auto opened = data::open(options).or_throw();
+  const auto split = data::split(opened, {}, 0, 0).or_throw();
   return {to_tensors(split.train), to_tensors(split.test)};
 }
 

@@ -1,36 +1,20 @@
 #include "torch_adapter/networks.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <torch/script.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <filesystem>
+
+#include "torch_adapter/lstm.h"
+#include "torch_adapter/resnet.h"
 
 namespace yoke::torch_adapter {
 namespace {
 
 namespace nn = torch::nn;
 
-std::int64_t elements(const std::vector<std::int64_t>& shape) {
-  std::int64_t n = 1;
-  for (auto d : shape) n *= d;
-  return n;
-}
-
-Result<nn::Sequential> mlp(const std::string& sizes_text, std::int64_t inputs, std::int64_t classes) {
-  std::vector<std::int64_t> sizes;
-  for (const char* at = sizes_text.c_str(); *at;) {
-    char* end = nullptr;
-    sizes.push_back(std::strtoll(at, &end, 10));
-    if (end == at || sizes.back() < 1 || (*end && *end != '-'))
-      return Error{Code::invalid_argument,
-                   fmt::format("'mlp:{}': sizes are numbers joined by '-', as in mlp:784-512-10", sizes_text)};
-    at = *end ? end + 1 : end;
-  }
-  if (sizes.empty()) sizes = {inputs, 512, 512, classes};
-  if (sizes.size() < 2 || sizes.front() != inputs || sizes.back() != classes)
-    return Error{Code::invalid_argument,
-                 fmt::format("'mlp:{}': this data needs mlp:{}-...-{}", sizes_text, inputs, classes)};
+nn::Sequential mlp(const std::vector<std::int64_t>& sizes) {
   nn::Sequential network{nn::Flatten()};
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
     network->push_back(nn::Linear(sizes[i], sizes[i + 1]));
@@ -39,14 +23,10 @@ Result<nn::Sequential> mlp(const std::string& sizes_text, std::int64_t inputs, s
   return network;
 }
 
-Result<nn::Sequential> cnn(const std::vector<std::int64_t>& shape, std::int64_t classes) {
-  if (shape.size() != 3)
-    return Error{
-        Code::invalid_argument,
-        fmt::format("cnn needs images (channels, height, width), this data is [{}]; try mlp", fmt::join(shape, ", "))};
-  auto [channels, height, width] = std::array{shape[0], shape[1], shape[2]};
+nn::Sequential cnn(const std::vector<std::int64_t>& sizes, const data::Schema& schema) {
+  auto channels = schema.shape[0], height = schema.shape[1], width = schema.shape[2];
   nn::Sequential network;
-  for (std::int64_t filters : {32, 64, 128}) {
+  for (const auto filters : sizes) {
     network->push_back(nn::Conv2d(nn::Conv2dOptions(channels, filters, 3).padding(1)));
     channels = filters;
     if (std::min(height, width) >= 2) {
@@ -57,21 +37,55 @@ Result<nn::Sequential> cnn(const std::vector<std::int64_t>& shape, std::int64_t 
     network->push_back(nn::ReLU());  // the same after pooling as before, on a quarter of the values
   }
   network->push_back(nn::Flatten());
-  network->push_back(nn::Linear(channels * height * width, classes));
+  network->push_back(nn::Linear(channels * height * width, schema.outputs));
   return network;
+}
+
+template <class Holder>
+Network taken_over(Holder module, const torch::Device& device) {
+  auto* raw = module.get();  // the network keeps the module
+  return network_of(
+      module.ptr(), [raw](const torch::Tensor& x) { return raw->forward(x); }, device);
+}
+
+Result<Network> script(const std::string& file, const torch::Device& device) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored))
+    return Error{Code::missing, fmt::format("{} is not there: name a TorchScript file, as written in Python by "
+                                            "torch.jit.script(model).save(\"model.pt\")",
+                                            file)};
+  try {
+    // Without its optimizer gradients come one by one as the backward pass goes, and training was faster.
+    torch::jit::setGraphExecutorOptimize(false);
+    auto network = network_of(std::make_shared<torch::jit::Module>(torch::jit::load(file, device)), device);
+    network.train(true);
+    return network;
+  } catch (const std::exception& problem) {
+    return Error{Code::corrupt, fmt::format("{} is no TorchScript file that this LibTorch {} reads; write it with "
+                                            "torch.jit.script(model).save(...), not torch.save ({})",
+                                            file, TORCH_VERSION, std::string(problem.what()).substr(0, 120))};
+  }
 }
 
 }  // namespace
 
-Result<nn::Sequential> build_network(const std::string& name, const std::vector<std::int64_t>& shape,
-                                     std::int64_t classes) {
-  if (name == "mlp") return mlp("", elements(shape), classes);
-  if (name.starts_with("mlp:")) return mlp(name.substr(4), elements(shape), classes);
-  if (name == "cnn") return cnn(shape, classes);
-  return Error{Code::invalid_argument,
-               fmt::format("there is no model '{}'; there are cnn, mlp, mlp:784-512-10 (sizes of the layers) and "
-                           "synthetic:PARAMETERS:STEP",
-                           name)};
+nn::Sequential sequential_of(const Design& design, const data::Schema& schema) {
+  return design.kind == Design::Kind::cnn ? cnn(design.sizes, schema) : mlp(design.sizes);
+}
+
+Result<Network> build_network(const Design& design, const data::Schema& schema, const torch::Device& device) {
+  switch (design.kind) {
+    case Design::Kind::mlp:
+    case Design::Kind::cnn:
+      return taken_over(sequential_of(design, schema), device);
+    case Design::Kind::resnet:
+      return taken_over(ResNet(schema.shape[0], design.sizes[0], design.sizes[1], schema.outputs), device);
+    case Design::Kind::lstm:
+      return taken_over(CharacterLSTM(schema.outputs, design.sizes[0], design.sizes[1]), device);
+    case Design::Kind::script:
+      break;
+  }
+  return script(design.file, device);
 }
 
 }  // namespace yoke::torch_adapter

@@ -24,7 +24,8 @@ struct Work {
 };
 
 torch::nn::Sequential network(const Work& work) {
-  return yoke::torch_adapter::build_network(work.model, {1, 28, 28}, 10).or_throw();
+  yoke::data::Schema schema{.shape = {1, 28, 28}, .outputs = 10};
+  return yoke::torch_adapter::sequential_of(yoke::torch_adapter::design_of(work.model, schema).or_throw(), schema);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
