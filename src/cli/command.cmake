@@ -3,4 +3,4 @@ file(GLOB command_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/*_comman
 add_executable(yoke_program ${CMAKE_SOURCE_DIR}/src/cli/yoke_main.cc ${command_sources})
 set_target_properties(yoke_program PROPERTIES OUTPUT_NAME yoke)
 target_include_directories(yoke_program PRIVATE ${CMAKE_SOURCE_DIR}/src)
-target_link_libraries(yoke_program PRIVATE yoke yoke_flags fmt::fmt)
+target_link_libraries(yoke_program PRIVATE yoke yoke_flags fmt::fmt nlohmann_json::nlohmann_json)

@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "strategy/strategy.h"
+
 namespace yoke::cli {
 namespace {
 
@@ -108,7 +110,7 @@ void add_schedule_flags(CLI::App& app, Options& options) {
              options.batch_schedule.push_back({epoch, static_cast<std::uint32_t>(batch)});
            }
          },
-         "from epoch E on B samples a replica, as in 0:32,2:64")
+         "from epoch E on B samples a replica, as in 0:32,2:64 (epochs from 0)")
       ->type_name("E:B,...")
       ->group(group);
   app.add_option("--warmup-epochs", options.warmup_epochs, "only one replica works for so many epochs")
@@ -136,8 +138,6 @@ void add_job_flags(CLI::App& app, Options& options) {
   app.add_option("--shards", options.shards, "sync, async: servers the parameters are spread over")
       ->capture_default_str()
       ->group(group);
-  app.add_option("--epochs", options.epochs, "times through the data")->capture_default_str()->group(group);
-  app.add_option("--steps", options.steps, "stop after so many updates instead")->group(group);
   app.add_option("--threads-per-replica", options.threads_per_replica, "inside LibTorch's operations")
       ->capture_default_str()
       ->check(CLI::PositiveNumber)
@@ -170,8 +170,28 @@ void add_job_flags(CLI::App& app, Options& options) {
          "make replica R so many times slower, as in 0:10")
       ->type_name("R:FACTOR,...")
       ->group(group);
+  app.add_option_function<std::string>(
+         "--straggle",
+         [&options](const std::string& text) {
+           char rest = 0;
+           if (std::sscanf(text.c_str(), "%lf:%lf%c", &options.straggle_probability, &options.straggle_factor, &rest) !=
+               2)
+             throw CLI::ValidationError("--straggle", fmt::format("'{}' is not of the form PROBABILITY:FACTOR", text));
+         },
+         "with probability P a step takes FACTOR times as long, whichever replica's, as in 0.05:4")
+      ->type_name("P:FACTOR")
+      ->group(group);
   add_schedule_flags(app, options);
   add_async_flags(app, options);
+}
+
+Status check_job(const Options& options) {
+  if (options.strategy == Strategy::mirrored && options.shards > 1)
+    return Error{Code::invalid_argument,
+                 "mirrored has no servers to spread over shards: each replica has a slice of the update; leave out "
+                 "--shards, or use --strategy sync"};
+  if (const auto plan = strategy::plan(options); !plan) return plan.error();
+  return {};
 }
 
 }  // namespace yoke::cli

@@ -5,16 +5,17 @@
 
 namespace yoke::cli {
 
-Result<torch_adapter::Factory> load_adapter() {
+Result<const torch_adapter::Adapter*> load_adapter() {
   void* library = dlopen("libyoke_torch.so", RTLD_NOW | RTLD_GLOBAL);  // beside libyoke, by its run path
   if (!library)
     return Error{Code::unsupported, fmt::format("the LibTorch adapter cannot be loaded: {}; was Yoke built with "
                                                 "-DYOKE_TORCH=ON?",
                                                 dlerror())};
-  void* symbol = dlsym(library, torch_adapter::kFactorySymbol);
+  void* symbol = dlsym(library, torch_adapter::kAdapterSymbol);
   if (!symbol)
     return Error{Code::unsupported, fmt::format("the LibTorch adapter is of another version: {}", dlerror())};
-  return reinterpret_cast<torch_adapter::Factory>(symbol);
+  using Door = const torch_adapter::Adapter* (*)();
+  return reinterpret_cast<Door>(symbol)();
 }
 
 }  // namespace yoke::cli

@@ -7,6 +7,6 @@
 namespace yoke::cli {
 
 // Loads the adapter's library. Call prepare_process() first: BLAS reads the environment when it is loaded.
-Result<torch_adapter::Factory> load_adapter();
+Result<const torch_adapter::Adapter*> load_adapter();
 
 }  // namespace yoke::cli

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace yoke::cli {
 
-// Adds the command to `app`. Its exit status, when it was chosen, goes to `status`, which outlives the parsing.
-void add_train(CLI::App& app, int& status);
+// Adds the command to `app`. Its exit status, when it was chosen, goes to `status`; `words` are those after the
+// command's name as they were typed. Both outlive the parsing.
+void add_train(CLI::App& app, const std::vector<std::string>& words, int& status);
 
 }  // namespace yoke::cli

@@ -1,0 +1,51 @@
+#include "cli/going_on.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace yoke::cli {
+namespace {
+
+// A word as a shell wants it.
+std::string quoted(const std::string& word) {
+  constexpr char kPlain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./:,@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+bool is_replaced(const std::string& word, bool& with_value) {
+  for (const std::string flag : {"--init", "--epochs", "--steps"}) {
+    with_value = word == flag;
+    if (with_value || word.starts_with(flag + "=")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string go_on_words(const std::vector<std::string>& words, const TrainFlags& flags, const std::string& saved,
+                        const Summary& summary, std::uint64_t epoch_samples) {
+  std::string text = "yoke train";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    bool with_value = false;
+    if (is_replaced(words[i], with_value)) {
+      i += with_value;
+      continue;
+    }
+    text += " " + quoted(words[i]);
+  }
+  if (!saved.empty()) text += " --init " + quoted(saved);
+  if (flags.options.steps > 0)
+    return text +
+           fmt::format(" --steps {}",
+                       std::max<std::uint64_t>(1, flags.options.steps - std::min(flags.options.steps, summary.steps)));
+  const double done = epoch_samples ? static_cast<double>(summary.samples) / static_cast<double>(epoch_samples) : 0;
+  return text + fmt::format(" --epochs {}",
+                            static_cast<std::uint64_t>(std::max(1.0, std::round(flags.options.epochs - done))));
+}
+
+}  // namespace yoke::cli

@@ -1,0 +1,45 @@
+#include "cli/interrupt.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+
+namespace yoke::cli {
+namespace {
+
+std::atomic<int> received{0};
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may use nothing else");
+
+struct sigaction before_int, before_term;
+
+extern "C" void on_signal(int number) {
+  int nobody = 0;
+  if (received.compare_exchange_strong(nobody, number)) {
+    constexpr char kWords[] = "\nstopping after this step and saving; once more to stop at once\n";
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, kWords, sizeof kWords - 1);
+    return;
+  }
+  if (number == SIGINT) _exit(128 + SIGINT);
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  received = 0;
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, &before_int);
+  sigaction(SIGTERM, &action, &before_term);
+}
+
+Interrupt::~Interrupt() {
+  sigaction(SIGINT, &before_int, nullptr);
+  sigaction(SIGTERM, &before_term, nullptr);
+}
+
+bool Interrupt::asked() { return received.load(std::memory_order_relaxed) != 0; }
+int Interrupt::signal() { return received; }
+
+}  // namespace yoke::cli

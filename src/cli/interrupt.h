@@ -1,0 +1,20 @@
+// Ctrl-C and SIGTERM: the first asks the training to stop after its step, a second Ctrl-C ends the process at once.
+#pragma once
+
+namespace yoke::cli {
+
+// Catches the signals while it lives; one at a time in a process.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  // Somebody has asked to stop. From any thread.
+  static bool asked();
+  // With which signal; 0: nobody has.
+  static int signal();
+};
+
+}  // namespace yoke::cli
