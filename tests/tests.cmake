@@ -11,6 +11,14 @@ add_test(NAME format COMMAND ${CMAKE_SOURCE_DIR}/scripts/format --check)
 add_test(NAME install COMMAND ${CMAKE_SOURCE_DIR}/tests/install_test ${CMAKE_BINARY_DIR})
 set_tests_properties(install PROPERTIES TIMEOUT 300)
 
+# The program as a user runs it: Python is an independent reader and writer of what goes in and comes out.
+if(YOKE_TORCH)
+  add_test(NAME wrong_inputs COMMAND ${CMAKE_SOURCE_DIR}/tests/cli/wrong_inputs ${CMAKE_BINARY_DIR}/yoke)
+  # Debian's own Python: its torch is the one that packages.txt installs.
+  add_test(NAME train COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/train_test.py ${CMAKE_BINARY_DIR}/yoke)
+  set_tests_properties(wrong_inputs train PROPERTIES TIMEOUT 900)
+endif()
+
 # The same test programs built with sanitizers, beside this build: `make test` builds them first (scripts/sanitized), so
 # that one run of ctest is the whole verdict. One that was not built fails. No LibTorch there; ThreadSanitizer for the
 # layers that have threads, or that run in them.
