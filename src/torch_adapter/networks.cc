@@ -61,9 +61,10 @@ Result<Network> script(const std::string& file, const torch::Device& device) {
     network.train(true);
     return network;
   } catch (const std::exception& problem) {
+    const std::string what = problem.what();
     return Error{Code::corrupt, fmt::format("{} is no TorchScript file that this LibTorch {} reads; write it with "
                                             "torch.jit.script(model).save(...), not torch.save ({})",
-                                            file, TORCH_VERSION, std::string(problem.what()).substr(0, 120))};
+                                            file, TORCH_VERSION, what.substr(0, what.find('\n')))};
   }
 }
 
