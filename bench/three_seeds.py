@@ -4,6 +4,7 @@
 usage: bench/three_seeds.py YOKE OUT.csv [--seeds 1,2,3] [--data fashion-mnist] [--epochs 3]
 """
 import argparse
+import concurrent.futures
 import csv
 import json
 import os
@@ -16,8 +17,7 @@ WAYS = [
     ("sync", ["--strategy", "sync"]),
     ("sync, 1 spare", ["--strategy", "sync", "--spares", "1"]),
     ("async", ["--strategy", "async"]),
-    ("async, scaled", ["--strategy", "async", "--stale", "scale"]),
-    ("async, half the rate", ["--strategy", "async", "--lr", "0.025"]),
+    ("async, scaled", ["--strategy", "async", "--stale", "scale", "--momentum", "0.5"]),
 ]
 
 
@@ -28,23 +28,30 @@ def main():
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--data", default="fashion-mnist")
     parser.add_argument("--epochs", default="3")
+    parser.add_argument("--at-once", type=int, default=1, help="jobs side by side, where there are cores for it")
     arguments = parser.parse_args()
-    rows = []
-    for seed in arguments.seeds.split(","):
-        for name, flags in WAYS:
-            with tempfile.TemporaryDirectory() as folder:
-                file = os.path.join(folder, "report.json")
-                subprocess.run([arguments.yoke, "train", "--data", arguments.data, "--model", "cnn", "--replicas", "4",
-                                "--epochs", arguments.epochs, "--seed", seed, "--quiet", "--report", file, *flags],
-                               check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                with open(file) as stream:
-                    report = json.load(stream)
-            rows.append({"way": name, "seed": seed, "test_accuracy": report["test_accuracy"],
-                         "validation_accuracy": report["validation_accuracy"], "wall_seconds": report["wall_seconds"],
-                         "mean_staleness": report["staleness"]["mean"]})
-            print(rows[-1], flush=True)
+    def run(job):
+        seed, (name, flags) = job
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "report.json")
+            subprocess.run([arguments.yoke, "train", "--data", arguments.data, "--model", "cnn", "--replicas", "4",
+                            "--epochs", arguments.epochs, "--seed", seed, "--quiet", "--report", file, *flags],
+                           check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            if not os.path.exists(file):
+                return {"way": name, "seed": seed, "test_accuracy": 0, "wall_seconds": 0}  # it diverged
+            with open(file) as stream:
+                report = json.load(stream)
+        row = {"way": name, "seed": seed, "test_accuracy": report["test_accuracy"],
+               "validation_accuracy": report["validation_accuracy"], "wall_seconds": report["wall_seconds"],
+               "mean_staleness": report["staleness"]["mean"]}
+        print(row, flush=True)
+        return row
+
+    jobs = [(seed, way) for seed in arguments.seeds.split(",") for way in WAYS]
+    with concurrent.futures.ThreadPoolExecutor(arguments.at_once) as pool:
+        rows = list(pool.map(run, jobs))
     with open(arguments.out, "w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0].keys())
+        writer = csv.DictWriter(stream, max(rows, key=len).keys())
         writer.writeheader()
         writer.writerows(rows)
     print("| | test accuracy | seconds |\n|---|---|---|")

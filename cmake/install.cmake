@@ -24,6 +24,20 @@ foreach(program ${targets})
   endif()
 endforeach()
 
+# Manual and completion are made by the program itself, from what --help shows.
+install(CODE "
+  set(share \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}\")
+  file(MAKE_DIRECTORY \"\${share}/man/man1\" \"\${share}/bash-completion/completions\"
+       \"\${share}/zsh/site-functions\" \"\${share}/fish/vendor_completions.d\")
+  execute_process(COMMAND ${CMAKE_BINARY_DIR}/yoke manual --folder \"\${share}/man/man1\" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${CMAKE_BINARY_DIR}/yoke completion bash
+                  OUTPUT_FILE \"\${share}/bash-completion/completions/yoke\" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${CMAKE_BINARY_DIR}/yoke completion zsh
+                  OUTPUT_FILE \"\${share}/zsh/site-functions/_yoke\" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${CMAKE_BINARY_DIR}/yoke completion fish
+                  OUTPUT_FILE \"\${share}/fish/vendor_completions.d/yoke.fish\" COMMAND_ERROR_IS_FATAL ANY)
+")
+
 install(DIRECTORY include/yoke TYPE INCLUDE)
 install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/yoke)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/nearest.h"
+#include "cli/exit_status.h"
 #include "data/fetch.h"
 #include "data/open.h"
 #include "train/memory_plan.h"
@@ -69,21 +70,17 @@ int list() {
   return 0;
 }
 
-int fail(const std::string& message, int status) {
-  std::fprintf(stderr, "error: %s\n", message.c_str());
-  return status;
-}
-
 int unknown(const std::string& name) {
   std::vector<std::string> names;
   for (const auto& set : data::fetchable_sets()) names.push_back(set.name);
   for (const auto& set : kNamedSets)
     if (name == set.name)
-      return fail(fmt::format("{} is not fetched ({}): `yoke data list` says whether it is there", name, set.words), 2);
+      return fail({Code::invalid_argument,
+                   fmt::format("{} is not fetched ({}): `yoke data list` says whether it is there", name, set.words)});
   const auto near = nearest(name, names);
-  return fail(fmt::format("'{}' cannot be fetched: there are {}{}", name, fmt::join(names, ", "),
-                          near.empty() ? "" : fmt::format("; did you mean {}?", near)),
-              2);
+  return fail(
+      {Code::invalid_argument, fmt::format("'{}' cannot be fetched: there are {}{}", name, fmt::join(names, ", "),
+                                           near.empty() ? "" : fmt::format("; did you mean {}?", near))});
 }
 
 int fetch_one(const data::FetchableSet& set, const std::string& folder) {
@@ -93,8 +90,7 @@ int fetch_one(const data::FetchableSet& set, const std::string& folder) {
   if (!fetched) {
     fmt::print(" not fetched\n");
     std::fflush(stdout);
-    const auto code = fetched.error().code;
-    return fail(fetched.error().message, code == Code::missing || code == Code::corrupt ? 3 : 1);
+    return fail(fetched.error());
   }
   if (fetched->was_there) {
     fmt::print(" is there already, with the right sum\n");

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/exit_status.h"
 #include "cli/inspect.h"
 
 namespace yoke::cli {
@@ -17,10 +18,7 @@ struct InspectFlags {
 
 int run_inspect(const InspectFlags& flags) {
   const auto inspection = inspect(flags.file, flags.stats);
-  if (!inspection) {
-    std::fprintf(stderr, "error: %s\n", inspection.error().message.c_str());
-    return 3;
-  }
+  if (!inspection) return fail(inspection.error());
   const auto text = flags.json ? as_json(*inspection) : as_text(*inspection);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;

@@ -35,7 +35,7 @@ std::string stale_in_words(const StaleOptions& stale) {
 
 std::string optimizer_in_words(const TrainFlags& flags) {
   auto words = fmt::format("{}, learning rate {}", flags.optimizer, *flags.lr);
-  if (flags.optimizer == "sgd" || flags.optimizer == "nesterov") words += fmt::format(", momentum {}", flags.momentum);
+  if (flags.optimizer == "sgd" || flags.optimizer == "nesterov") words += fmt::format(", momentum {}", *flags.momentum);
   if (flags.weight_decay != 0) words += fmt::format(", weight decay {}", flags.weight_decay);
   if (flags.options.schedule.kind == ScheduleOptions::Kind::cosine) words += ", falling to 0 as a cosine";
   if (flags.options.schedule.kind == ScheduleOptions::Kind::step)

@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <span>
+
+#include "train/write_whole.h"
 
 namespace yoke::cli {
 
@@ -29,22 +31,8 @@ Status can_write(const std::string& flag, const std::string& file) {
 }
 
 Status write_file(const std::string& file, std::string_view text) {
-  const auto unfinished = fmt::format("{}.unfinished-{}", file, getpid());
-  std::error_code problem;
-  {
-    std::ofstream out(unfinished, std::ios::binary);
-    out.write(text.data(), static_cast<std::streamsize>(text.size()));
-    out.flush();
-    if (!out) {
-      fs::remove(unfinished, problem);
-      return Error{Code::missing, fmt::format("{} cannot be written: {}", file, std::strerror(errno))};
-    }
-  }
-  fs::rename(unfinished, file, problem);
-  if (!problem) return {};
-  const auto why = problem.message();
-  fs::remove(unfinished, problem);
-  return Error{Code::missing, fmt::format("{} cannot be written: {}", file, why)};
+  const auto bytes = std::as_bytes(std::span(text));
+  return train::write_whole(file, {&bytes, 1});
 }
 
 }  // namespace yoke::cli

@@ -85,7 +85,7 @@ void add_learning_flags(CLI::App& command, TrainFlags& flags) {
       ->group(group);
   command.add_option("--momentum", flags.momentum, "of sgd and nesterov")
       ->type_name("M")
-      ->capture_default_str()
+      ->default_str("0.9; under async 0, as stale gradients are momentum already")
       ->group(group);
   command.add_option("--weight-decay", flags.weight_decay, "pull of every parameter towards 0")
       ->type_name("D")
@@ -207,6 +207,9 @@ void add_data_flags(CLI::App& command, data::OpenOptions& data, std::string& tas
 void add_train_flags(CLI::App& command, TrainFlags& flags) {
   flags.options.replicas = 4;
   flags.options.epochs = 2;
+  flags.fit.batch = 32;
+  flags.options.schedule.kind =
+      ScheduleOptions::Kind::cosine;  // a rate that falls to 0 gets the most out of few epochs
   add_data_flags(command, flags.data, flags.task, flags.image_size);
   add_model_flags(command, flags);
   add_length_flags(command, flags);
@@ -244,6 +247,8 @@ Status complete(TrainFlags& flags, CLI::App& command) {
   // The default job has a spare; a strategy chosen by name starts without.
   if (!given("--spares") && !given("--strategy") && options.replicas > 1 && !options.deterministic) options.spares = 1;
   if (!flags.lr) flags.lr = rate_of(flags.optimizer);
+  // Gradients that come M - 1 versions late act as a momentum of 1 - 1/M; with more on top of it training diverges.
+  if (!flags.momentum) flags.momentum = options.strategy == Strategy::async && options.replicas > 1 ? 0 : 0.9;
   command.get_option("--spares")->default_str(std::to_string(options.spares));
   command.get_option("--lr")->default_str(fmt::format("{}", *flags.lr));
   command.get_option("--model")->default_str("");  // what it will be is known only when the data is
@@ -256,7 +261,7 @@ Status complete(TrainFlags& flags, CLI::App& command) {
   if (given("--steps") && options.steps == 0) return wrong("--steps 0: nothing to do; say at least 1");
   if (!(*flags.lr >= 0)) return wrong(fmt::format("--lr {}: a learning rate is not negative", *flags.lr));
   const bool has_momentum = flags.optimizer == "sgd" || flags.optimizer == "nesterov";
-  if (!has_momentum) command.get_option("--momentum")->default_str("");  // none is in force
+  command.get_option("--momentum")->default_str(has_momentum ? fmt::format("{}", *flags.momentum) : "");
   if (given("--momentum") && !has_momentum)
     return wrong(fmt::format("--momentum is of sgd and nesterov; {} has none to set: leave it out", flags.optimizer));
   if (const auto& target = flags.fit.target_accuracy; target && !(*target > 0 && *target <= 1))
@@ -280,9 +285,9 @@ Status complete(TrainFlags& flags, CLI::App& command) {
 
 Result<Optimizer> optimizer_of(const TrainFlags& flags) {
   const auto lr = *flags.lr, decay = flags.weight_decay;
-  if (flags.optimizer == "sgd") return Optimizer(SGD{.lr = lr, .momentum = flags.momentum, .weight_decay = decay});
+  if (flags.optimizer == "sgd") return Optimizer(SGD{.lr = lr, .momentum = *flags.momentum, .weight_decay = decay});
   if (flags.optimizer == "nesterov")
-    return Optimizer(SGD{.lr = lr, .momentum = flags.momentum, .weight_decay = decay, .nesterov = true});
+    return Optimizer(SGD{.lr = lr, .momentum = *flags.momentum, .weight_decay = decay, .nesterov = true});
   if (flags.optimizer == "adagrad") return Optimizer(Adagrad{.lr = lr, .weight_decay = decay});
   if (flags.optimizer == "rmsprop") return Optimizer(RMSProp{.lr = lr, .weight_decay = decay});
   if (flags.optimizer == "adam") return Optimizer(Adam{.lr = lr, .weight_decay = decay});

@@ -29,8 +29,9 @@ struct TrainFlags {
   std::vector<std::string> init_skip, freeze;
   std::vector<std::pair<std::string, double>> rates;
   std::string optimizer = "sgd";
-  std::optional<double> lr;  // none: as the optimizer has it
-  double momentum = 0.9, weight_decay = 0;
+  std::optional<double> lr;        // none: as the optimizer has it
+  std::optional<double> momentum;  // none: as the strategy has it
+  double weight_decay = 0;
   std::string keep = "best";
   std::string save, report, timeline, history;
   std::string config;  // read before the flags are parsed

@@ -99,21 +99,34 @@ Error in_words(const std::string& model, const std::exception& problem) {
 
 const data::Schema& schema_of(const ModelRequest& request) { return request.data->train.schema(); }
 
-Result<std::unique_ptr<Trainable>> make_checked(const ModelRequest& request) {
+// What the request's words mean here.
+struct Meaning {
+  torch::Device device;
+  Design design;
+  Objective objective;
+};
+
+Result<Meaning> meaning_of(const ModelRequest& request) {
   const auto device = device_of(request.device, request.replica);
   if (!device) return device.error();
-  const auto design = design_of(request.model, schema_of(request));
+  auto design = design_of(request.model, schema_of(request));
   if (!design) return design.error();
   auto objective = Objective::make(schema_of(request), request.data->train.normalisation(), request.loss, request.top);
   if (!objective) return objective.error();
-  auto network = build_network(*design, schema_of(request), *device);
+  return Meaning{*device, std::move(*design), std::move(*objective)};
+}
+
+Result<std::unique_ptr<Trainable>> make_checked(const ModelRequest& request) {
+  auto meaning = meaning_of(request);
+  if (!meaning) return meaning.error();
+  auto network = build_network(meaning->design, schema_of(request), meaning->device);
   if (!network) return network.error();
   if (request.init)
     if (auto started = start_from(*network, *request.init, request.init_skip); !started) return started.error();
   auto groups = groups_of(network->parameters, request.optimizer, request.freeze, request.rates);
   if (!groups) return groups.error();
-  return std::unique_ptr<Trainable>(std::make_unique<NetworkTrainable>(std::move(*network), std::move(*objective),
-                                                                       std::move(*groups), request, *device));
+  return std::unique_ptr<Trainable>(std::make_unique<NetworkTrainable>(
+      std::move(*network), std::move(meaning->objective), std::move(*groups), request, meaning->device));
 }
 
 Result<std::unique_ptr<Trainable>> make(const ModelRequest& request) {
@@ -148,19 +161,16 @@ Status try_out(const Network& network, const ModelRequest& request, const Object
 }
 
 Result<ModelFacts> describe(const ModelRequest& request) {
-  const auto device = device_of(request.device, request.replica);
-  if (!device) return device.error();
-  const auto design = design_of(request.model, schema_of(request));
-  if (!design) return design.error();
-  auto objective = Objective::make(schema_of(request), request.data->train.normalisation(), request.loss, request.top);
-  if (!objective) return objective.error();
-  ModelFacts facts{design->name(), count_parameters(*design, schema_of(request)), words_for(*design)};
-  if (design->kind != Design::Kind::script) return facts;
+  const auto meaning = meaning_of(request);
+  if (!meaning) return meaning.error();
+  const auto& [device, design, objective] = *meaning;
+  ModelFacts facts{design.name(), count_parameters(design, schema_of(request)), words_for(design)};
+  if (design.kind != Design::Kind::script) return facts;
   try {
-    auto network = build_network(*design, schema_of(request), *device);
+    auto network = build_network(design, schema_of(request), device);
     if (!network) return network.error();
     for (const auto& named : network->parameters) facts.parameters += static_cast<std::uint64_t>(named.tensor.numel());
-    if (auto tried = try_out(*network, request, *objective, *device); !tried) return tried.error();
+    if (auto tried = try_out(*network, request, objective, device); !tried) return tried.error();
   } catch (const std::exception& problem) {
     return Error{Code::invalid_argument,
                  fmt::format("{} cannot take this data, inputs of [{}]: {}", request.model,

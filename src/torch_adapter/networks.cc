@@ -23,6 +23,12 @@ nn::Sequential mlp(const std::vector<std::int64_t>& sizes) {
   return network;
 }
 
+// On a CPU pooling is several times faster, and the convolutions after it too, when the channels of a pixel lie
+// together.
+torch::Tensor pooled(const torch::Tensor& x) {
+  return torch::max_pool2d(x.is_cpu() ? x.contiguous(torch::MemoryFormat::ChannelsLast) : x, 2);
+}
+
 nn::Sequential cnn(const std::vector<std::int64_t>& sizes, const data::Schema& schema) {
   auto channels = schema.shape[0], height = schema.shape[1], width = schema.shape[2];
   nn::Sequential network;
@@ -30,7 +36,7 @@ nn::Sequential cnn(const std::vector<std::int64_t>& sizes, const data::Schema& s
     network->push_back(nn::Conv2d(nn::Conv2dOptions(channels, filters, 3).padding(1)));
     channels = filters;
     if (std::min(height, width) >= 2) {
-      network->push_back(nn::MaxPool2d(nn::MaxPool2dOptions(2)));
+      network->push_back(nn::Functional(pooled));
       height /= 2;
       width /= 2;
     }
