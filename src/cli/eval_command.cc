@@ -20,7 +20,7 @@ struct EvalFlags {
   std::string file, model, task, image_size, device = "cpu", part = "test";
   data::OpenOptions data;
   std::uint32_t top = 5;
-  bool json = false;
+  bool json = false, share_given = false;
 };
 
 // The part of the data that is asked for, as the test part of a split: that is what a model is evaluated on.
@@ -41,6 +41,11 @@ Result<Evaluation> evaluate(EvalFlags flags) {
   if (!state) return state.error();
   const auto card = train::read_card(*state, flags.file);
   if (!card) return card.error();
+  // What the command does not say is as it was in the training, or the test would be on samples that were trained on.
+  if (flags.data.target.empty()) flags.data.target = card->target;
+  if (!flags.share_given) flags.data.test_share = card->test_share;
+  const auto loss = loss_of(card->loss);
+  if (!loss) return loss.error();
   auto split = part_of(flags, *card);
   if (!split) return split.error();
   prepare_process();
@@ -49,6 +54,10 @@ Result<Evaluation> evaluate(EvalFlags flags) {
   torch_adapter::ModelRequest request;
   request.model = flags.model.empty() ? card->model : flags.model;
   request.data = std::make_shared<data::Split>(std::move(*split));
+  if (request.data->test.size() == 0)
+    return Error{Code::invalid_argument,
+                 fmt::format("{} has no samples for the test: say --part all", flags.data.name)};
+  request.loss = *loss;
   request.top = flags.top;
   request.optimizer = SGD{};
   request.device = flags.device;
@@ -86,6 +95,7 @@ void add_eval(CLI::App& app, int& status) {
       kExitStatusHelp);
   command->add_option("file", flags->file, "a model that `yoke train --save` wrote")->type_name("FILE")->required();
   add_data_flags(*command, flags->data, flags->task, flags->image_size);
+  command->remove_option(command->get_option("--raw"));  // the file says how its data was normalised
   command->add_option("--part", flags->part, "which samples")
       ->type_name("test|train|all")
       ->capture_default_str()
@@ -96,7 +106,8 @@ void add_eval(CLI::App& app, int& status) {
   command->add_option("--top-k", flags->top, "the k of the top-k metric")->capture_default_str()->group("The model");
   command->add_option("--device", flags->device, "cpu, cuda:0")->capture_default_str()->group("The model");
   command->add_flag("--json", flags->json, "the result for programs")->group("Output");
-  command->callback([flags, &status] {
+  command->callback([flags, command, &status] {
+    flags->share_given = command->get_option("--test-share")->count() > 0;
     const auto evaluation = evaluate(*flags);
     if (!evaluation) {
       status = fail(evaluation.error());

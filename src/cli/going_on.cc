@@ -17,12 +17,16 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-bool is_replaced(const std::string& word, bool& with_value) {
-  for (const std::string flag : {"--init", "--epochs", "--steps"}) {
-    with_value = word == flag;
-    if (with_value || word.starts_with(flag + "=")) return true;
+// How many words from this one on are said anew, or not at all: the weights are the saved ones, all of them.
+std::size_t replaced(const std::vector<std::string>& words, std::size_t at) {
+  for (const std::string flag : {"--init", "--epochs", "--steps", "--init-skip"}) {
+    if (words[at].starts_with(flag + "=")) return 1;
+    if (words[at] != flag) continue;
+    std::size_t count = 2;
+    while (flag == "--init-skip" && at + count < words.size() && !words[at + count].starts_with("-")) ++count;
+    return count;
   }
-  return false;
+  return 0;
 }
 
 }  // namespace
@@ -30,13 +34,10 @@ bool is_replaced(const std::string& word, bool& with_value) {
 std::string go_on_words(const std::vector<std::string>& words, const TrainFlags& flags, const std::string& saved,
                         const Summary& summary, std::uint64_t epoch_samples) {
   std::string text = "yoke train";
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    bool with_value = false;
-    if (is_replaced(words[i], with_value)) {
-      i += with_value;
-      continue;
-    }
-    text += " " + quoted(words[i]);
+  for (std::size_t i = 0; i < words.size();) {
+    const auto count = replaced(words, i);
+    if (count == 0) text += " " + quoted(words[i]);
+    i += std::max<std::size_t>(1, count);
   }
   if (!saved.empty()) text += " --init " + quoted(saved);
   if (flags.options.steps > 0)

@@ -20,9 +20,9 @@ TEST(GoingOn, what_is_said_anew_is_left_out_however_it_was_spelled) {
   flags.options.steps = 1000;
   Summary summary;
   summary.steps = 400;
-  EXPECT_EQ(
-      go_on_words({"--init=old.safetensors", "--steps=1000", "--init-skip", "6.*"}, flags, "s.safetensors", summary, 0),
-      "yoke train --init-skip '6.*' --init s.safetensors --steps 600");
+  EXPECT_EQ(go_on_words({"--init=old.safetensors", "--steps=1000", "--init-skip", "6.*", "7.*", "--freeze", "0.*"},
+                        flags, "s.safetensors", summary, 0),
+            "yoke train --freeze '0.*' --init s.safetensors --steps 600");
 }
 
 TEST(GoingOn, at_least_one_epoch_is_left) {

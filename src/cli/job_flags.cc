@@ -127,7 +127,7 @@ void add_job_flags(CLI::App& app, Options& options) {
   const std::string group = "How the replicas pull together";
   add_choice<Strategy>(app, "--strategy", options.strategy,
                        {{"mirrored", Strategy::mirrored}, {"sync", Strategy::sync}, {"async", Strategy::async}},
-                       "all-reduce; servers that wait; servers that do not")
+                       "mirrored: all-reduce; sync: servers that wait; async: servers that do not")
       ->group(group);
   app.add_option("--replicas", options.replicas, "copies of the model, each a thread")
       ->capture_default_str()
@@ -140,7 +140,7 @@ void add_job_flags(CLI::App& app, Options& options) {
       ->group(group);
   app.add_option("--threads-per-replica", options.threads_per_replica, "inside LibTorch's operations")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1u, 1024u))
       ->group(group);
   add_choice<Buffers>(app, "--buffers", options.buffers,
                       {{"mean", Buffers::mean}, {"local", Buffers::local}, {"chief", Buffers::chief}},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <map>
 
@@ -56,7 +57,7 @@ void add_learning_flags(CLI::App& command, TrainFlags& flags) {
   command.add_option("--batch", flags.fit.batch, "samples a replica and step")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1u, 1'000'000'000u))
       ->group(group);
   command.add_option("--optimizer", flags.optimizer, "the rule by which the servers update")
       ->type_name("sgd|nesterov|adagrad|rmsprop|adam|adamw")
@@ -259,7 +260,15 @@ Status complete(TrainFlags& flags, CLI::App& command) {
     return wrong(fmt::format("--keep {}: there are best and last", flags.keep));
   flags.fit.keep_best = flags.keep == "best";
   if (given("--steps") && options.steps == 0) return wrong("--steps 0: nothing to do; say at least 1");
-  if (!(*flags.lr >= 0)) return wrong(fmt::format("--lr {}: a learning rate is not negative", *flags.lr));
+  if (!(*flags.lr >= 0 && std::isfinite(*flags.lr)))
+    return wrong(fmt::format("--lr {}: a learning rate is a number from 0 up", *flags.lr));
+  if (!(*flags.momentum >= 0 && *flags.momentum < 1))
+    return wrong(fmt::format("--momentum {}: it is from 0 up to below 1", *flags.momentum));
+  if (!(flags.weight_decay >= 0 && std::isfinite(flags.weight_decay)))
+    return wrong(fmt::format("--weight-decay {}: it is not negative", flags.weight_decay));
+  if (!flags.init_skip.empty() && flags.init.empty())
+    return wrong(
+        "--init-skip leaves out some of the weights of --init, and there is none: leave it out, or say --init");
   const bool has_momentum = flags.optimizer == "sgd" || flags.optimizer == "nesterov";
   command.get_option("--momentum")->default_str(has_momentum ? fmt::format("{}", *flags.momentum) : "");
   if (given("--momentum") && !has_momentum)
@@ -271,6 +280,10 @@ Status complete(TrainFlags& flags, CLI::App& command) {
   if (auto loss = loss_of(flags.loss); !loss) return loss.error();
   auto validation = data::parse_validation(flags.validation);
   if (!validation) return validation.error();
+  if (validation->folds > 0 && (flags.check || !flags.history.empty() || !flags.timeline.empty()))
+    return wrong(
+        "--check, --history and --timeline are of one training, and kfold makes several: leave them out, or say "
+        "--validation 0.1");
   const bool nothing_held_out = validation->share == 0 && validation->folds == 0;
   if (nothing_held_out && (flags.fit.target_accuracy || flags.fit.patience))
     return wrong(
@@ -278,7 +291,7 @@ Status complete(TrainFlags& flags, CLI::App& command) {
         "--validation 0.1");
   if (!flags.synthetic()) return {};
   if (options.steps == 0) return wrong("a synthetic model has no data and so no epochs: say --steps N");
-  for (const char* flag : {"--init", "--freeze", "--lr-of", "--save", "--target-accuracy", "--target"})
+  for (const char* flag : {"--init", "--freeze", "--lr-of", "--save", "--target-accuracy", "--target", "--image-size"})
     if (given(flag)) return wrong(fmt::format("{} means nothing for a synthetic model: leave it out", flag));
   return {};
 }

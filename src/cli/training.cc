@@ -44,7 +44,7 @@ class Training {
     if (validation_.folds > 0) return run_folds();
     auto fitted = fit_fold(0, true);
     if (!fitted) return fitted.error();
-    return conclude(*fitted, report::to_json(job_, *fitted));
+    return conclude(*fitted, {});
   }
 
  private:
@@ -82,6 +82,7 @@ class Training {
       const auto& schema = opened_.source->schema();
       flags_.model = schema.tokens ? "lstm" : schema.shape.size() == 3 ? "cnn" : "mlp";
     }
+    if (auto checked = check_data_flags(); !checked) return checked;
     if (flags_.fit.target_accuracy && opened_.source->schema().task == data::Task::values)
       return Error{Code::invalid_argument,
                    "--target-accuracy: numbers are not right or wrong, so this data has no accuracy; use --patience to "
@@ -110,6 +111,16 @@ class Training {
     job_.environment.blas = facts.blas;
     job_.environment.kernels = facts.kernels;
     return announce(data_in_words(opened_.name, *request->data));
+  }
+
+  // Settings that this kind of data would pass over in silence.
+  Status check_data_flags() const {
+    const auto& schema = opened_.source->schema();
+    if (!schema.tokens && flags_.data.sequence != data::OpenOptions().sequence)
+      return Error{Code::invalid_argument, "--sequence is of text, and this data is none: leave it out"};
+    if (!flags_.image_size.empty() && schema.shape.size() != 3)
+      return Error{Code::invalid_argument, "--image-size is of images, and this data has none: leave it out"};
+    return {};
   }
 
   // Says what will happen; too little memory is an error before any of it does.
@@ -207,9 +218,13 @@ class Training {
       auto fitted = fit_fold(fold, false);
       if (!fitted) return fitted.error();
       folds.push_back(std::move(*fitted));
-      if (folds.back().ended == Ended::stopped) return conclude(folds.back(), report::to_json(job_, folds));
+      if (folds.back().ended == Ended::stopped) {  // an unfinished fold says nothing
+        auto unfinished = std::move(folds.back());
+        folds.pop_back();
+        return conclude(unfinished, folds);
+      }
       if (!flags_.quiet) fmt::print("  held out: {}\n", evaluation_in_words(folds.back().validation));
-      if (fold == 0 || folds.back().validation.score() > folds[best].validation.score()) {
+      if (!(folds.back().validation.score() <= folds[best].validation.score()) || fold == 0) {
         best = fold;
         best_split = request_.data;
       }
@@ -219,7 +234,8 @@ class Training {
     if (!tested) return tested.error();
     folds[best].test = *tested;
     say_folds(folds, best);
-    return conclude(folds[best], report::to_json(job_, folds));
+    auto result = folds[best];
+    return conclude(result, folds);
   }
 
   Result<Evaluation> evaluate(const State& state) {
@@ -245,8 +261,8 @@ class Training {
                folds[0].validation.accuracy ? "accuracy" : "loss", folds.size(), sum / count, spread, best + 1);
   }
 
-  // Files, words and the exit status.
-  Result<int> conclude(Fitted& fitted, const std::string& json) {
+  // Files, words and the exit status. `folds`: those that are whole, of a k-fold validation.
+  Result<int> conclude(Fitted& fitted, const std::vector<Fitted>& folds) {
     const bool stopped = fitted.ended == Ended::stopped;
     auto save = flags_.save;
     if (stopped && save.empty() && !flags_.synthetic()) save = kStoppedFile;
@@ -260,15 +276,18 @@ class Training {
     fmt::print("{}", result_in_words(flags_, fitted, bigram));
     if (!save.empty()) fmt::print("saved to {}\n", save);
     if (!flags_.report.empty()) {
-      if (bigram) job_.baseline_perplexity = bigram;
-      const bool folds = validation_.folds > 0;
-      if (auto written = write_file(flags_.report, folds ? json : report::to_json(job_, fitted)); !written)
-        return written.error();
+      job_.baseline_perplexity = bigram;
+      const auto json = validation_.folds > 0 ? report::to_json(job_, folds) : report::to_json(job_, fitted);
+      if (auto written = write_file(flags_.report, json); !written) return written.error();
     }
     if (auto written = write_traces(); !written) return written.error();
     if (stopped) {
-      fmt::print("stopped. To go on from here (the optimizer's memory and the schedule start anew):\n  {}\n",
-                 go_on_words(words_, flags_, save, fitted.summary, request_.data ? request_.data->train.size() : 0));
+      if (validation_.folds > 0) {
+        fmt::print("stopped. Folds that are not finished say nothing: run the same command again\n");
+      } else {
+        fmt::print("stopped. To go on from here (the optimizer's memory and the schedule start anew):\n  {}\n",
+                   go_on_words(words_, flags_, save, fitted.summary, request_.data ? request_.data->train.size() : 0));
+      }
       return Interrupt::signal() == SIGTERM ? kTerminated : kInterrupted;
     }
     if (flags_.check)
@@ -284,7 +303,9 @@ class Training {
   Status save_model(const std::string& file, State& state) {
     if (file.ends_with(".pt")) return adapter_->save_script(request_, state, file);
     const auto& train = request_.data->train;
-    train::write_card({model_.model, train.schema(), train.normalisation()}, state);
+    train::write_card(
+        {model_.model, train.schema(), train.normalisation(), flags_.loss, flags_.data.target, flags_.data.test_share},
+        state);
     state.about["yoke.version"] = kVersion;
     state.about["format"] = "pt";  // what other readers of such files look for
     return train::write_model(file, state);

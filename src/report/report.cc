@@ -151,6 +151,7 @@ std::string to_json(const Job& job, const std::vector<Fitted>& folds) {
   const double spread = count > 1 ? std::sqrt(std::max(0.0, (squares - sum * mean) / (count - 1))) : 0;
   json[has_accuracy ? "validation_accuracy" : "validation_loss"] = {{"mean", number(mean)},
                                                                     {"deviation", number(spread)}};
+  if (job.baseline_perplexity) json["bigram_perplexity"] = number(*job.baseline_perplexity);
   json["fold"] = std::move(list);
   json["environment"] = environment_of(job.environment);
   return json.dump(2) + "\n";

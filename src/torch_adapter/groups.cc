@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <variant>
 
 #include "torch_adapter/network.h"
@@ -40,6 +41,9 @@ Result<std::vector<Group>> groups_of(const std::vector<Named>& parameters, const
       }
     if (!any) return fits_nothing("--freeze", pattern, parameters);
   }
+  if (std::none_of(parameters.begin(), parameters.end(),
+                   [](const auto& named) { return named.tensor.requires_grad(); }))
+    return Error{Code::invalid_argument, "--freeze leaves no parameter to train: freeze fewer of them"};
   std::vector<Group> groups{{{}, optimizer}};
   for (const auto& [pattern, rate] : rates) groups.push_back({{}, with_rate(optimizer, rate)});
   std::vector<bool> used(rates.size());

@@ -63,7 +63,8 @@ class NetworkTrainable : public Trainable {
   Result<Evaluation> evaluate(HeldOut held_out, const std::function<bool()>& breathe) override {
     const auto& part = held_out == HeldOut::test ? data_->test : data_->validation;
     const torch::NoGradGuard no_grad;
-    network_.train(false);
+    // Back to training however this ends, or the next gradient would be computed as in use.
+    const std::shared_ptr<void> in_use((network_.train(false), nullptr), [this](void*) { network_.train(true); });
     Objective::Sums sums;
     std::vector<std::uint64_t> samples;
     for (std::uint64_t begin = 0; begin < part.size(); begin += samples.size()) {
@@ -75,7 +76,6 @@ class NetworkTrainable : public Trainable {
       const auto [inputs, targets] = tensors_of(std::move(*batch), part.schema(), device_);
       objective_.add(network_.forward(inputs), targets, sums);
     }
-    network_.train(true);
     return objective_.result(sums);
   }
 

@@ -31,8 +31,8 @@ struct Shared {
   std::optional<Error> could_not_make{};  // why a model could not be made: the caller's mistake, not a replica's loss
   std::optional<train::Judge> judge{};
   std::optional<Ended> ended{};
-  std::uint64_t validated = 0;  // the newest version that was looked at
-  bool has_best = false;
+  std::uint64_t looked_at = 0;         // the newest version that was evaluated
+  bool closed = false;                 // the result stands
   Fitted result{};                     // validation, version and state of the best so far; at the end, everything
   std::atomic<bool> claimed{false};    // somebody has set out to conclude
   std::atomic<bool> concluded{false};  // and did
@@ -148,12 +148,13 @@ class FitOne {
       if (evaluation.error().code != Code::cancelled) throw Exception(evaluation.error());
       return {};
     }
-    shared_.validated = std::max(shared_.validated, version);
-    if (evaluation->samples == 0) return {};
+    // Once somebody concludes, the result stands, whoever is still looking at something.
+    if (shared_.closed || evaluation->samples == 0) return {};
     shared_.meter.add(*evaluation, version);
     auto verdict = shared_.judge->judge(*evaluation, version);
-    if (verdict.best || !shared_.fit.keep_best) {
-      shared_.has_best = true;
+    const bool newest = version >= shared_.looked_at;
+    if (newest) shared_.looked_at = version;
+    if (shared_.fit.keep_best ? verdict.best : newest) {
       shared_.result.validation = *evaluation;
       shared_.result.version = version;
       if (shared_.fit.keep_best) shared_.result.state = model_->state();
@@ -164,20 +165,26 @@ class FitOne {
   // Training is over, and this replica has the last version: the best becomes the result, and meets the test part. One
   // that was stopped is to be gone on with: then the last version is the result, and the test part is left alone.
   void conclude() {
-    auto& result = shared_.result;
     const auto version = session_.committed();
     bool cut_short, look;
     {
       const std::lock_guard lock(shared_.judging);
       cut_short = shared_.ended == Ended::stopped;
-      look = !shared_.ended && version > shared_.validated;  // else the last look has decided, or is the last there is
+      // A training that was ended by what a look said keeps what it found then, unless the last version is wanted.
+      look = !cut_short && version > shared_.looked_at && !(shared_.ended && shared_.fit.keep_best);
     }
     if (look) validate(version);
-    if (!cut_short && shared_.has_best && shared_.fit.keep_best) {
-      model_->restore(result.state).or_throw();
-    } else {
-      result.state = model_->state();
-      result.version = version;
+    auto& result = shared_.result;
+    {
+      const std::lock_guard lock(shared_.judging);
+      shared_.closed = true;
+      if (!cut_short && shared_.fit.keep_best && result.validation.samples > 0) {
+        model_->restore(result.state).or_throw();
+      } else {
+        result.state = model_->state();
+        if (result.version != version) result.validation = {};  // it was of another version
+        result.version = version;
+      }
     }
     if (shared_.fit.test && !cut_short) result.test = evaluate(HeldOut::test).or_throw();
   }

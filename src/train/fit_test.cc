@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <limits>
 #include <mutex>
 
@@ -22,6 +23,9 @@ struct Script {
   std::vector<State> seen;  // the values at each look
   State tested;
   std::optional<Error> problem;  // to fail with instead
+  // The first look waits for a second to begin, and all others for the test: they end when the result already stands.
+  bool gated = false;
+  std::condition_variable changed;
 };
 
 class Toy : public Trainable {
@@ -38,16 +42,20 @@ class Toy : public Trainable {
   }
   Result<Evaluation> evaluate(HeldOut part, const std::function<bool()>& breathe) override {
     if (!breathe()) return Error{Code::cancelled, "stopped"};
-    const std::lock_guard lock(script_->mutex);
+    std::unique_lock lock(script_->mutex);
     if (script_->problem) return *script_->problem;
     if (part == HeldOut::test) {
       ++script_->tests;
+      script_->changed.notify_all();
       script_->tested = state();
       return Evaluation{.loss = 1, .accuracy = 0.123, .samples = 7};
     }
     if (script_->accuracies.empty()) return Evaluation{};
     const auto look = std::min(script_->looks++, script_->accuracies.size() - 1);
     script_->seen.push_back(state());
+    script_->changed.notify_all();
+    if (script_->gated && look == 0) script_->changed.wait(lock, [&] { return script_->looks > 1; });
+    if (script_->gated && look > 0) script_->changed.wait(lock, [&] { return script_->tests > 0; });
     return Evaluation{.loss = 1, .accuracy = script_->accuracies[look], .samples = 7};
   }
 
@@ -193,6 +201,21 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Fit, testing::Values(Strategy::sync, Strate
                                                                 : "mirrored";
                          });
 
+// One replica's look reaches the target while the others are still looking at newer versions.
+TEST(FitAsync, what_is_found_after_the_result_stands_does_not_change_it) {
+  const auto script = script_of({0.9, 0.99});
+  script->gated = true;
+  auto fit = quick();
+  fit.validate_every = 8;
+  fit.target_accuracy = 0.8;
+  const auto fitted = run(script, options_for(Strategy::async, 1'000'000), fit);
+  ASSERT_TRUE(fitted) << fitted.error().message;
+  EXPECT_EQ(fitted->ended, Ended::target_reached);
+  EXPECT_EQ(fitted->validation.accuracy, 0.9);
+  expect_same(fitted->state, script->seen[0]);
+  expect_same(script->tested, script->seen[0]);
+}
+
 TEST(FitWithSpares, a_slow_replica_is_named_while_it_runs) {
   const auto script = script_of({});
   auto options = options_for(Strategy::sync, 1'000'000);
@@ -200,7 +223,7 @@ TEST(FitWithSpares, a_slow_replica_is_named_while_it_runs) {
   options.spares = 1;
   auto fit = quick();
   fit.every = std::chrono::milliseconds(0);
-  options.slow = {{2, 1000}};
+  options.slow = {{2, 100}};
   std::atomic<bool> named{false};
   fit.progress = [&](const FitProgress& progress) {
     for (const auto& line : progress.news)

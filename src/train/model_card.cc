@@ -12,6 +12,7 @@ using nlohmann::json;
 constexpr const char* kModel = "yoke.model";
 constexpr const char* kSchema = "yoke.schema";
 constexpr const char* kNormalisation = "yoke.normalisation";
+constexpr const char* kTraining = "yoke.training";
 
 Error damaged(const std::string& file) {
   return {Code::corrupt,
@@ -41,6 +42,7 @@ bool sensible(const data::Schema& schema) {
 
 void write_card(const ModelCard& card, State& state) {
   const auto& schema = card.schema;
+  state.about[kTraining] = json{{"loss", card.loss}, {"target", card.target}, {"test_share", card.test_share}}.dump();
   state.about[kModel] = card.model;
   state.about[kSchema] =
       json{{"shape", schema.shape},      {"tokens", schema.tokens},       {"task", static_cast<int>(schema.task)},
@@ -70,6 +72,12 @@ Result<ModelCard> read_card(const State& state, const std::string& file) {
     from.at("deviation").get_to(card.normalisation.deviation);
     from.at("target_mean").get_to(card.normalisation.target_mean);
     from.at("target_deviation").get_to(card.normalisation.target_deviation);
+    if (const auto training = state.about.find(kTraining); training != end) {
+      const auto how = json::parse(training->second);
+      how.at("loss").get_to(card.loss);
+      how.at("target").get_to(card.target);
+      how.at("test_share").get_to(card.test_share);
+    }
     if (!sensible(card.schema)) return damaged(file);
     return card;
   } catch (const json::exception&) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "data/schema.h"
 #include "yoke/error.h"
@@ -14,6 +15,10 @@ struct ModelCard {
   std::string model;  // "cnn:32-64-128", or the TorchScript file it was
   data::Schema schema;
   data::Normalisation normalisation;
+  // How it was trained, as far as that decides what it is measured by.
+  std::string loss = "standard";
+  std::vector<std::string> target{};  // csv: the columns
+  double test_share = 0.1;
 };
 
 void write_card(const ModelCard& card, State& state);

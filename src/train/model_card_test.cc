@@ -10,6 +10,9 @@ ModelCard card() {
   card.schema = {
       .shape = {3}, .task = data::Task::values, .outputs = 2, .labels = {"a", "b"}, .features = {"x", "y=\"q\"", "z"}};
   card.normalisation = {{0.1f, 1e-30f, 3}, {1, 2, 3}, {5, 6}, {7, 8}};
+  card.loss = "mae";
+  card.target = {"price", "size, in m"};
+  card.test_share = 0.25;
   return card;
 }
 
@@ -21,6 +24,9 @@ TEST(ModelCard, comes_back_as_it_went_in) {
   EXPECT_EQ(read->model, card().model);
   EXPECT_EQ(read->schema, card().schema);
   EXPECT_EQ(read->normalisation, card().normalisation);  // floats to the last bit
+  EXPECT_EQ(read->loss, "mae");
+  EXPECT_EQ(read->target, card().target);
+  EXPECT_EQ(read->test_share, 0.25);
 }
 
 TEST(ModelCard, a_file_of_somebody_else_has_none_and_the_message_says_what_to_do) {
