@@ -108,9 +108,8 @@ TEST_F(Manual, WritesAllPages) {
   EXPECT_NE(failed.error().message.find(blocked + "/below"), std::string::npos) << failed.error().message;
 }
 
-// groff warns of nothing, and shows what was written. Not every machine has it.
+// groff (of packages.txt) warns of nothing, and shows what was written.
 TEST_F(Manual, IsGoodRoff) {
-  if (std::system("command -v groff > /dev/null") != 0) GTEST_SKIP() << "there is no groff here";
   data::ScratchFolder scratch;
   const auto source = scratch.plain("page.1", page());
   const auto shown = scratch.path() + "/shown";

@@ -23,7 +23,7 @@ using Words = std::vector<std::string>;
 
 std::string did_you_mean(const std::string& word, const Words& known) {
   const auto close = nearest(word, known);
-  return close.empty() ? "" : ", did you mean " + close + "?";
+  return close.empty() ? "" : " (did you mean " + close + "?)";
 }
 
 int wrong_usage(const std::string& message) { return cli::fail({Code::invalid_argument, message}); }

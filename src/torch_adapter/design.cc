@@ -108,7 +108,7 @@ Result<Design> design_of(const std::string& model, const data::Schema& schema) {
   return wrong(
       fmt::format("there is no model '{}'{}; there are mlp, cnn, resnet, lstm (with sizes as in mlp:784-512-10, "
                   "cnn:32-64-128, resnet:16x1, lstm:128x1), TorchScript files (NAME.pt) and synthetic:PARAMETERS:STEP",
-                  model, close.empty() ? "" : fmt::format(", did you mean {}?", close)));
+                  model, close.empty() ? "" : fmt::format(" (did you mean {}?)", close)));
 }
 
 std::uint64_t count_parameters(const Design& design, const data::Schema& schema) {
