@@ -1,0 +1,69 @@
+// The frame: what every connection between processes carries. A head of fixed size, a control part, a payload, and (on
+// sockets) a checksum of the latter two. All numbers are little endian. docs/protocol.md has the table.
+//
+// The payload lies behind the control part, or (shared memory) in a region that the sender has announced: then the head
+// says where, and nothing of it is on the socket.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "yoke/error.h"
+
+namespace yoke::wire {
+
+inline constexpr std::uint32_t kMagic = 0x454b4f59;  // "YOKE"
+inline constexpr std::uint16_t kFrameVersion = 1;
+inline constexpr std::size_t kHeadSize = 64;
+inline constexpr std::size_t kCheckSize = 8;
+inline constexpr std::size_t kMaxControl = 16u << 20;
+inline constexpr std::size_t kMaxPayload = 64u << 20;
+inline constexpr std::size_t kMaxFirstControl = 1024;  // before the other side has introduced itself
+
+enum class FrameKind : std::uint8_t {
+  introduce = 1,  // control: an Identity; the first frame of each side
+  message = 2,    // control: a JobMessage; may have a payload
+  release = 3,    // control: the sequence numbers of payloads that are no longer needed, 8 bytes each; offset: bytes of
+                  // credit granted besides
+  heartbeat = 4,  // sequence: the sender's progress counter
+  region = 5,     // shared memory: a descriptor travels with it; region: its number, payload (not there): its size
+};
+inline constexpr std::uint8_t kLastKind = 5;
+
+struct FrameHead {
+  FrameKind kind = FrameKind::message;
+  bool in_region = false;         // the payload lies in region `region` at `offset`, not on the socket
+  std::uint64_t incarnation = 0;  // of the sender
+  std::uint64_t sequence = 0;     // of a payload: from 1 on each connection; 0: there is none
+  std::uint64_t clock = 0;        // the sender's, when it was made, in nanoseconds; never behind what it has seen
+  std::uint32_t control = 0;      // bytes
+  std::uint32_t region = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t payload = 0;  // bytes
+  bool operator==(const FrameHead&) const = default;
+};
+
+using HeadBytes = std::array<std::byte, kHeadSize>;
+
+HeadBytes encode_head(const FrameHead& head);
+// Checks magic, version, checksum, kind and bounds.
+Result<FrameHead> decode_head(std::span<const std::byte, kHeadSize> bytes);
+
+// The checksum of a control part and a payload, which may come in pieces.
+class Checksum {
+ public:
+  Checksum();
+  ~Checksum();
+  Checksum(const Checksum&) = delete;
+  Checksum& operator=(const Checksum&) = delete;
+  void reset();
+  void add(std::span<const std::byte> bytes);
+  std::uint64_t value() const;
+
+ private:
+  alignas(64) std::byte state_[640];
+};
+
+}  // namespace yoke::wire

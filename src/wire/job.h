@@ -1,0 +1,188 @@
+// What the processes of a job say to each other besides the protocol of training (messages.h): who they are, what is to
+// be trained, how it goes. Plain values; codec.h turns them into bytes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "wire/messages.h"
+#include "yoke/options.h"
+#include "yoke/trainable.h"
+
+namespace yoke::wire {
+
+// What a process is on this connection.
+enum class Role : std::uint8_t {
+  server,   // hosts a shard
+  replica,  // computes gradients
+  watcher,  // only asks how it goes
+};
+
+// The first thing each side of a connection says; the transport carries it before anything else.
+struct Identity {
+  Role role = Role::watcher;
+  std::uint32_t id = 0;      // the shard's or the replica's number
+  bool numbered = true;      // false: a replica that takes whatever number is free
+  std::uint32_t shards = 0;  // server: of how many; replica: 0
+  Incarnation incarnation = 0;
+  std::string version;  // of the program
+  std::string host;
+  std::uint64_t pid = 0;
+  std::string listens;  // where others reach it; empty: nowhere
+  bool operator==(const Identity&) const = default;
+};
+
+// --- setting out ---
+
+// The first server to a replica, or to another server, once every server is there.
+struct Welcome {
+  std::uint32_t replica = 0;         // the number it has from now on
+  std::vector<std::string> servers;  // where each shard's server is, by shard
+};
+
+// No, and why; the connection is closed after it.
+struct Refusal {
+  std::string reason;
+};
+
+// How the job is run, as the replicas' options have it. All replicas must say the same.
+struct JobTerms {
+  Strategy strategy = Strategy::sync;
+  std::uint32_t replicas = 1;
+  std::uint32_t spares = 0;
+  std::uint32_t shards = 1;
+  std::uint32_t epochs = 1;
+  std::uint64_t steps = 0;
+  std::vector<BatchChange> batch_schedule;
+  std::uint32_t warmup_epochs = 0;
+  std::uint64_t warmup_steps = 0;
+  ScheduleOptions schedule;
+  StaleOptions stale;
+  OptimizerState optimizer_state = OptimizerState::shared;
+  double clip_norm = 0;
+  std::uint32_t max_refusals = 3;
+  bool record = false;  // keep a history
+};
+
+// A replica attaches its next network: what it looks like and how it is trained.
+struct Open {
+  std::uint32_t network = 0;
+  JobTerms terms;
+  Layout layout;
+};
+
+// The server has it. The chief then brings the first values; the others wait for them.
+struct Opened {
+  std::uint32_t network = 0;
+  bool bring_values = false;
+};
+
+// One block's first values, from the chief; the payload is the values. A slot that is not trained travels in pieces as
+// if it were blocks of its own: then `frozen`, and `block` is its slot.
+struct FirstValues {
+  std::uint32_t network = 0;
+  std::uint32_t block = 0;
+  bool frozen = false;
+  std::uint64_t offset = 0;  // frozen: in floats
+};
+
+// The chief has sent all of them; a replica asks for them with it as well, and the server answers with it at the end of
+// its own.
+struct FirstValuesDone {
+  std::uint32_t network = 0;
+};
+
+// --- along the way ---
+
+// One block of the parameters that a Parameters message completes; the payload is the values.
+struct BlockValues {
+  std::uint32_t network = 0;
+  std::uint32_t block = 0;
+  Version version = 0;
+};
+
+// A message of the training protocol. A Push's payload is the gradient.
+struct Post {
+  std::uint32_t network = 0;
+  Address from, to;
+  Message message;
+};
+
+// What a replica did in one step; the first server passes it on to the chief.
+struct StepNews {
+  std::uint32_t replica = 0;
+  double loss = 0, right = 0;  // as in StepResult
+  std::uint64_t samples = 0;
+  Fate fate = Fate::applied;
+  std::uint64_t staleness = 0;
+  Version step = 0;         // of its next assignment
+  std::uint32_t epoch = 0;  // likewise
+  double work_seconds = 0;  // 0: it was not done to the end
+  bool whole = false;
+};
+
+// From the first server: from now on this replica is the one that evaluates and reports.
+struct ChiefNow {};
+
+// From the chief: training is over, and the result stands; from the first server: so it was told. Until then another
+// may still have to become the chief.
+struct Concluded {};
+
+// End the training now: what is decided is committed.
+struct StopNow {
+  std::string reason;
+};
+
+// The replica takes part no more, by its own decision or because its body failed.
+struct Leaving {
+  std::string reason;
+};
+
+// --- how it goes ---
+
+struct AskAccount {
+  bool with_staleness = true;
+};
+
+struct ReplicaAccount {
+  std::uint32_t id = 0;
+  bool present = false;
+  std::string where;  // host and process
+  std::uint64_t applied = 0, dropped = 0, refused = 0, staleness = 0;
+  double mean_step_seconds = 0;
+  double last_heard_seconds = 0;  // ago
+  std::string gone;               // why; empty: it is not
+};
+
+struct ServerAccount {
+  std::uint32_t shard = 0;
+  std::string where;
+  std::string address;
+  bool present = false;
+};
+
+struct Account {
+  std::string strategy;
+  Version step = 0;
+  std::uint64_t steps = 0;  // asked for; 0: as the epochs say
+  std::uint32_t epochs = 0, epochs_asked = 0;
+  std::uint64_t samples = 0, assigned = 0;
+  double steps_per_second = 0;  // of late
+  double seconds = 0;           // since training began
+  std::uint32_t least_counted = 0, most_counted = 0;
+  std::vector<std::uint64_t> staleness;
+  std::string stopped;  // why it was ended early
+  bool done = false;
+  std::string waiting_for;
+  std::vector<ReplicaAccount> replicas;
+  std::vector<ServerAccount> servers;
+};
+
+using JobMessage = std::variant<Welcome, Refusal, Open, Opened, FirstValues, FirstValuesDone, BlockValues, Post,
+                                StepNews, ChiefNow, Concluded, StopNow, Leaving, AskAccount, Account>;
+
+}  // namespace yoke::wire
