@@ -26,7 +26,7 @@ inline constexpr char kExitStatusHelp[] =
     "  2    a flag or a setting is wrong, or does not go with another\n"
     "  3    a file is missing, damaged or cannot be written\n"
     "  4    not on this machine: too little memory, no such device, no LibTorch\n"
-    "  5    a promise was broken (--check)\n"
+    "  5    a promise was broken (--check, yoke check)\n"
     "  6    --target-accuracy was not reached\n"
     "  130  stopped by Ctrl-C; the model was saved (a second Ctrl-C stops at once, and saves nothing)\n"
     "  143  stopped by SIGTERM; the model was saved\n";

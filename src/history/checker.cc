@@ -1,16 +1,26 @@
 #include "history/checker.h"
 
+#include <algorithm>
+
 #include "history/rules.h"
 
 namespace yoke::history {
 namespace {
+
 constexpr std::size_t kEnough = 50;
-}
+
+bool is_terms(const Event& event) { return std::holds_alternative<Terms>(event.what); }
+
+}  // namespace
 
 std::vector<std::string> check(std::span<const Event> events) {
   Findings out;
-  if (events.empty() || !std::holds_alternative<Terms>(events.front().what)) {
+  if (events.empty() || !is_terms(events.front())) {
     out.push_back("the history does not begin with its terms");
+    return out;
+  }
+  if (std::any_of(events.begin() + 1, events.end(), is_terms)) {
+    out.push_back("the history has more than one set of terms: its parts are not of one job");
     return out;
   }
   Tally tally;

@@ -16,8 +16,8 @@
 
 namespace yoke::history {
 
-// What was broken, in words, in the order in which it was; empty: every promise held. The first event is the Terms.
-// Stops at 50 findings: one break has many consequences.
+// What was broken, in words, in the order in which it was; empty: every promise held. The first event is the Terms,
+// and no other is. Stops at 50 findings: one break has many consequences.
 std::vector<std::string> check(std::span<const Event> events);
 
 }  // namespace yoke::history

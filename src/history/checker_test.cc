@@ -10,6 +10,12 @@ TEST(CheckerTest, GoodHistoriesAreGood) {
 
 TEST(CheckerTest, TermsComeFirst) { EXPECT_FALSE(check({}).empty()); }
 
+TEST(CheckerTest, TermsComeOnce) {
+  auto s = sync_story();
+  s.add(Terms{});
+  expect_found(s, "more than one set of terms");
+}
+
 TEST(CheckerTest, SamplesCountOnce) {
   auto s = async_story();
   s.find<Assigned>(1).assign.range->begin = s.find<Decided>(1).record.applied[0].range->begin = 0;

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "report/chrome_trace.h"
-#include "report/history_file.h"
 
 namespace yoke::report {
 namespace {
@@ -69,19 +68,6 @@ TEST(ChromeTrace, has_a_row_a_replica_and_times_in_microseconds) {
   EXPECT_EQ((*span)["ts"], 2000);
   EXPECT_EQ((*span)["dur"], 3000);
   EXPECT_EQ((*span)["args"]["step"], 7);
-}
-
-TEST(HistoryFile, is_a_line_of_json_an_event) {
-  wire::Record record{.step = 3, .reason = "all\nthere"};
-  record.applied.push_back({.gradient = {{1, 1}, 9}, .samples = 4, .range = wire::Range{0, 8, 12}});
-  const auto text =
-      to_json_lines({{Time(0), history::Joined{{1, 1}}}, {std::chrono::seconds(2), history::Decided{record}}});
-  ASSERT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
-  const auto second = json::parse(text.substr(text.find('\n') + 1));
-  EXPECT_EQ(second["seconds"], 2);
-  EXPECT_EQ(second["record"]["applied"][0]["gradient"]["sequence"], 9);
-  EXPECT_EQ(second["record"]["applied"][0]["range"]["end"], 12);
-  EXPECT_EQ(second["record"]["reason"], "all\nthere");
 }
 
 }  // namespace

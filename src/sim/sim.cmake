@@ -21,7 +21,7 @@ if(YOKE_TESTS)
   add_library(yoke_sim_core STATIC ${yoke_sim_core_sources} ${yoke_sim_sources})
   target_compile_definitions(yoke_sim_core PUBLIC YOKE_PLANTED_BUGS)
   target_include_directories(yoke_sim_core PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
-  target_link_libraries(yoke_sim_core PUBLIC yoke_flags fmt::fmt Threads::Threads)
+  target_link_libraries(yoke_sim_core PUBLIC yoke_flags fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
 
   add_executable(yoke-sim-planted ${CMAKE_SOURCE_DIR}/src/sim/sim_main.cc)
   target_link_libraries(yoke-sim-planted PRIVATE yoke_sim_core)
