@@ -1,0 +1,233 @@
+#include "transport/endpoint.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "transport/socket_connection.h"
+
+namespace yoke::transport {
+namespace {
+
+constexpr int kBacklog = 1024;
+constexpr auto kTryAgain = std::chrono::milliseconds(20);
+constexpr auto kPause = std::chrono::milliseconds(100);
+
+// One way to reach an address.
+struct Target {
+  int family = AF_UNIX;
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  const sockaddr* at() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+Result<std::vector<Target>> resolve(const Address& address, bool to_listen) {
+  std::vector<Target> targets;
+  if (address.kind != Address::Kind::tcp) {
+    Target target;
+    auto& to = reinterpret_cast<sockaddr_un&>(target.storage);
+    to.sun_family = AF_UNIX;
+    std::memcpy(to.sun_path, address.path.c_str(), address.path.size() + 1);
+    target.size = sizeof(sockaddr_un);
+    return std::vector{target};
+  }
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | (to_listen ? AI_PASSIVE : 0);
+  if (const int why = getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &found); why != 0)
+    return Error{Code::missing, fmt::format("{}: the host is not known: {}", to_string(address), gai_strerror(why))};
+  for (const auto* one = found; one; one = one->ai_next) {
+    Target target;
+    target.family = one->ai_family;
+    std::memcpy(&target.storage, one->ai_addr, one->ai_addrlen);
+    target.size = one->ai_addrlen;
+    targets.push_back(target);
+  }
+  freeaddrinfo(found);
+  return targets;
+}
+
+void set(int fd, int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); }
+
+// The kernel gives up on a peer that takes nothing for so long, whether the path is cut or it just does not read, and
+// so not before we do. (Cut paths are noticed sooner: SocketConnection::path_is_cut.)
+void tune(int fd, const Address& address, const Settings& settings) {
+  if (address.kind != Address::Kind::tcp) return;
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(settings.silence).count();
+  set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::clamp<std::int64_t>(ms, 1, 1 << 30)));
+}
+
+// Where nobody listens on a port of this host, the kernel may choose that very port for our end, and connect it to
+// itself.
+bool is_itself(int fd) {
+  sockaddr_storage here{}, there{};
+  socklen_t here_size = sizeof here, there_size = sizeof there;
+  return getsockname(fd, reinterpret_cast<sockaddr*>(&here), &here_size) == 0 &&
+         getpeername(fd, reinterpret_cast<sockaddr*>(&there), &there_size) == 0 && here_size == there_size &&
+         std::memcmp(&here, &there, here_size) == 0;
+}
+
+// Connects within the time left. The descriptor, or -1 and errno.
+int try_once(const Target& target, Duration left, int& why) {
+  const int fd = socket(target.family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  why = errno;
+  if (fd < 0) return -1;
+  why = 0;
+  if (connect(fd, target.at(), target.size) != 0) why = errno;
+  if (why == EINPROGRESS) {
+    pollfd waiting{fd, POLLOUT, 0};
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    const int ready = poll(&waiting, 1, static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60'000)));
+    socklen_t size = sizeof why;
+    if (ready > 0)
+      getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &size);
+    else
+      why = ETIMEDOUT;
+  }
+  if (why == 0 && target.family != AF_UNIX && is_itself(fd)) why = ECONNREFUSED;
+  if (why == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+// Somebody who may come a little later.
+bool worth_trying_again(int why) {
+  return why == ECONNREFUSED || why == ENOENT || why == ETIMEDOUT || why == EAGAIN || why == EHOSTUNREACH ||
+         why == ENETUNREACH || why == EINTR;
+}
+
+// A socket file that was left behind; never somebody's other file.
+bool nobody_listens(const Target& target, const std::string& path) {
+  struct stat about {};
+  if (lstat(path.c_str(), &about) != 0 || !S_ISSOCK(about.st_mode)) return false;
+  int why = 0;
+  const int fd = try_once(target, std::chrono::seconds(1), why);
+  if (fd >= 0) close(fd);
+  return why == ECONNREFUSED;
+}
+
+std::string port_of(int fd) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size);
+  const auto port = bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound).sin6_port
+                                                : reinterpret_cast<sockaddr_in&>(bound).sin_port;
+  return std::to_string(ntohs(port));
+}
+
+// The other end of a Unix socket is another user's.
+bool is_stranger(int fd) {
+  ucred other{};
+  socklen_t size = sizeof other;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &other, &size) != 0) return true;
+  return other.uid != geteuid() && other.uid != 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const Address& address, const Settings& settings,
+                                                 Handler& handler) {
+  const auto targets = resolve(address, true);
+  if (!targets) return targets.error();
+  const auto& target = targets->front();
+  const auto cannot = [&](int fd, int why) {
+    if (fd >= 0) close(fd);
+    return Error{Code::missing, fmt::format("cannot listen at {}: {}{}", to_string(address), std::strerror(why),
+                                            why == EADDRINUSE ? "; another server may be running there, or choose "
+                                                                "another port (0: any that is free)"
+                                                              : "")};
+  };
+  const int fd = socket(target.family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return cannot(fd, errno);
+  if (address.kind == Address::Kind::tcp)
+    set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+  else
+    fchmod(fd, 0600);
+  if (bind(fd, target.at(), target.size) != 0) {
+    const int why = errno;
+    if (address.kind == Address::Kind::tcp || why != EADDRINUSE || !nobody_listens(target, address.path))
+      return cannot(fd, why);
+    unlink(address.path.c_str());
+    if (bind(fd, target.at(), target.size) != 0) return cannot(fd, errno);
+  }
+  if (listen(fd, kBacklog) != 0) return cannot(fd, errno);
+  auto real = address;
+  if (address.kind == Address::Kind::tcp) real.port = port_of(fd);
+  return std::unique_ptr<Listener>(new Listener(loop, fd, real, settings, handler));
+}
+
+Listener::Listener(Loop& loop, int fd, Address address, Settings settings, Handler& handler)
+    : loop_(loop), fd_(fd), address_(std::move(address)), settings_(std::move(settings)), handler_(handler) {
+  listen_on();
+}
+
+void Listener::listen_on() {
+  loop_.watch(fd_, EPOLLIN, [this](std::uint32_t) { accept_all(); });
+}
+
+Listener::~Listener() {
+  loop_.cancel(pause_);
+  loop_.forget(fd_);
+  // Before nobody listens on it: afterwards it could be our successor's.
+  if (address_.kind != Address::Kind::tcp) unlink(address_.path.c_str());
+  close(fd_);
+}
+
+void Listener::accept_all() {
+  for (;;) {
+    const int fd = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) {
+      if (errno == ECONNABORTED || errno == EINTR) continue;
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+      // No descriptor or memory is to be had: whoever waits, waits, and we do not turn round and round.
+      loop_.forget(fd_);
+      pause_ = loop_.after(kPause, [this] { listen_on(); });
+      return;
+    }
+    if (address_.kind != Address::Kind::tcp && is_stranger(fd)) {
+      close(fd);
+      continue;
+    }
+    tune(fd, address_, settings_);
+    SocketConnection::make(loop_, fd, address_.kind == Address::Kind::shm, "a newcomer at " + to_string(address_),
+                           settings_, handler_);
+  }
+}
+
+Result<int> dial(const Address& address, Duration deadline) {
+  const auto give_up = Loop::now() + deadline;
+  int why = 0;
+  for (;;) {
+    const auto targets = resolve(address, false);
+    if (!targets) return targets.error();
+    for (const auto& target : *targets)
+      if (const int fd = try_once(target, give_up - Loop::now(), why); fd >= 0) return fd;
+    if (!worth_trying_again(why) || Loop::now() + kTryAgain >= give_up) break;
+    std::this_thread::sleep_for(kTryAgain);
+  }
+  return Error{Code::peer_down,
+               fmt::format("nobody answers at {} ({}), after {:.1f} s; is the server running there?",
+                           to_string(address), std::strerror(why), std::chrono::duration<double>(deadline).count())};
+}
+
+ConnectionPtr adopt(Loop& loop, int fd, const Address& address, const Settings& settings, Handler& handler) {
+  tune(fd, address, settings);
+  return SocketConnection::make(loop, fd, address.kind == Address::Kind::shm, to_string(address), settings, handler);
+}
+
+}  // namespace yoke::transport

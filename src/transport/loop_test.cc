@@ -1,0 +1,186 @@
+#include "transport/loop.h"
+
+#include <gtest/gtest.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace yoke::transport {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Sockets {
+  Sockets() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()), 0); }
+  ~Sockets() {
+    for (const int fd : ends) close(fd);
+  }
+  void ring() { EXPECT_EQ(write(ends[1], "x", 1), 1); }
+  std::array<int, 2> ends{};
+};
+
+TEST(Loop, TimersComeInOrderAndNotBeforeTheirTime) {
+  Loop loop;
+  std::string order;
+  const auto begin = Loop::now();
+  loop.after(milliseconds(20), [&] {
+    order += 'c';
+    EXPECT_GE(Loop::now() - begin, milliseconds(20));
+    loop.stop();
+  });
+  loop.after(milliseconds(5), [&] { order += 'a'; });
+  loop.after(milliseconds(5), [&] { order += 'b'; });
+  const auto cancelled = loop.after(milliseconds(1), [&] { order += '-'; });
+  loop.cancel(cancelled);
+  loop.cancel(cancelled);
+  loop.cancel(0);
+  loop.run();
+  EXPECT_EQ(order, "abc");
+}
+
+TEST(Loop, ATimerMayCancelAnotherAndSetItselfAgain) {
+  Loop loop;
+  int times = 0;
+  Loop::Timer other = 0;
+  Loop::Call again = [&] {
+    loop.cancel(other);
+    if (++times == 5) return loop.stop();
+    loop.after(Duration::zero(), again);
+  };
+  loop.after(Duration::zero(), again);
+  other = loop.after(Duration::zero(), [] { FAIL() << "it was cancelled in the same turn"; });
+  loop.run();
+  EXPECT_EQ(times, 5);
+}
+
+TEST(Loop, PostedCallsRunInTheOrderOfEachThread) {
+  constexpr int kThreads = 4, kCalls = 5000;
+  LoopThread loop("test");
+  std::vector<std::vector<int>> seen(kThreads);
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < kCalls; ++i)
+          loop.loop().post([&, t, i] { seen[static_cast<std::size_t>(t)].push_back(i); });
+      });
+  }
+  std::promise<void> done;
+  loop.loop().post([&] { done.set_value(); });
+  done.get_future().wait();
+  for (const auto& one : seen) {
+    ASSERT_EQ(one.size(), static_cast<std::size_t>(kCalls));
+    for (int i = 0; i < kCalls; ++i) ASSERT_EQ(one[static_cast<std::size_t>(i)], i);
+  }
+}
+
+TEST(Loop, WhatWasPostedBeforeTheStopIsDone) {
+  Loop loop;
+  int done = 0;
+  loop.post([&] { loop.post([&] { ++done; }); });
+  loop.post([&] { loop.later([&] { ++done; }); });
+  loop.stop();
+  loop.run();
+  EXPECT_EQ(done, 2);
+  loop.post([&] { loop.stop(); });
+  loop.run();  // and may run again
+}
+
+TEST(Loop, WhatIsLeftIsDroppedWithIt) {
+  auto held = std::make_shared<int>();
+  auto poster = [] {
+    Loop loop;
+    return loop.poster();
+  }();
+  poster([held] { FAIL(); });
+  {
+    Loop loop;
+    // Going, it leaves something behind, as connections do.
+    struct Leaver {
+      Loop::Poster post;
+      std::shared_ptr<int> kept;
+      ~Leaver() {
+        post([kept = kept] { FAIL(); });
+      }
+    };
+    auto leaver = std::make_shared<Leaver>(loop.poster(), held);
+    loop.post([leaver] { FAIL(); });
+    loop.later([leaver] { FAIL(); });
+    loop.after(Duration::zero(), [leaver] { FAIL(); });
+  }
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(Loop, LaterIsBeforeTheLoopSleepsAndAfterAllThatIsReady) {
+  Loop loop;
+  Sockets one, two;
+  std::string order;
+  for (auto* sockets : {&one, &two}) {
+    loop.watch(sockets->ends[0], EPOLLIN, [&, fd = sockets->ends[0]](std::uint32_t) {
+      loop.forget(fd);
+      order += 'r';
+      if (order.size() == 1) loop.later([&] { order += 'l', loop.later([&] { order += 'm', loop.stop(); }); });
+    });
+    sockets->ring();
+  }
+  loop.run();
+  EXPECT_EQ(order, "rrlm");
+}
+
+TEST(Loop, AnEventOfADescriptorThatWasForgottenInTheSameTurnIsNotSeen) {
+  Loop loop;
+  Sockets one, two;
+  int seen = 0;
+  const auto first_wins = [&](std::uint32_t) {
+    ++seen;
+    loop.forget(one.ends[0]);
+    loop.forget(two.ends[0]);
+    // The number of one that was ready is another's by now.
+    loop.watch(one.ends[0], 0, [](std::uint32_t) { FAIL() << "an event of its predecessor's"; });
+    loop.watch(two.ends[0], 0, [](std::uint32_t) { FAIL() << "an event of its predecessor's"; });
+    loop.post([&] { loop.stop(); });
+  };
+  loop.watch(one.ends[0], EPOLLIN, first_wins);
+  loop.watch(two.ends[0], EPOLLIN, first_wins);
+  one.ring();
+  two.ring();
+  loop.run();
+  EXPECT_EQ(seen, 1);
+}
+
+TEST(Loop, ACallbackMayForgetItself) {
+  Loop loop;
+  Sockets sockets;
+  auto held = std::make_shared<int>(5);
+  loop.watch(sockets.ends[0], EPOLLIN, [&loop, &sockets, held](std::uint32_t) {
+    loop.forget(sockets.ends[0]);
+    EXPECT_EQ(*held, 5) << "what it holds lives until it returns";
+    loop.stop();
+  });
+  sockets.ring();
+  loop.run();
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(Loop, WatchesWhatItIsToldTo) {
+  Loop loop;
+  Sockets sockets;
+  std::vector<std::uint32_t> events;
+  loop.watch(sockets.ends[0], EPOLLIN, [&](std::uint32_t event) {
+    events.push_back(event);
+    if (event & EPOLLOUT) return loop.stop();
+    loop.rewatch(sockets.ends[0], EPOLLOUT);
+  });
+  sockets.ring();
+  loop.run();
+  EXPECT_EQ(events, (std::vector<std::uint32_t>{EPOLLIN, EPOLLOUT}));
+}
+
+}  // namespace
+}  // namespace yoke::transport

@@ -1,0 +1,11 @@
+# transport_bench has ZeroMQ beside Yoke's own ways where its library is found; nothing else needs it.
+if(TARGET transport_bench)
+  find_path(YOKE_ZMQ_INCLUDE zmq.h)
+  find_library(YOKE_ZMQ_LIBRARY zmq)
+  mark_as_advanced(YOKE_ZMQ_INCLUDE YOKE_ZMQ_LIBRARY)
+  if(YOKE_ZMQ_INCLUDE AND YOKE_ZMQ_LIBRARY)
+    target_compile_definitions(transport_bench PRIVATE YOKE_ZMQ)
+    target_include_directories(transport_bench SYSTEM PRIVATE ${YOKE_ZMQ_INCLUDE})
+    target_link_libraries(transport_bench PRIVATE ${YOKE_ZMQ_LIBRARY})
+  endif()
+endif()
