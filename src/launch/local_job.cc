@@ -1,0 +1,129 @@
+#include "launch/local_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace yoke::launch {
+namespace {
+
+using Clock = Supervisor::Clock;
+
+constexpr auto kServersMayTake = std::chrono::seconds(5);     // to end after the last replica
+constexpr auto kReplicasMayTake = std::chrono::seconds(15);   // to notice that a server is gone
+constexpr auto kReplicasMayWrite = std::chrono::seconds(60);  // after the servers have gone in good order
+constexpr auto kGrace = std::chrono::seconds(5);
+constexpr auto kForever = std::chrono::hours(24 * 365);
+
+class Running {
+ public:
+  Running(Supervisor& supervisor, const LocalJob& job, const std::function<void(const std::string&)>& say)
+      : supervisor_(supervisor), job_(job), say_(say) {
+    end_.replicas.resize(job.replicas);
+  }
+
+  Result<JobEnd> run() {
+    if (auto started = start(); !started) {
+      supervisor_.stop_all(kGrace);
+      return started.error();
+    }
+    while (left_ > 0 || servers_left_ > 0) {
+      const auto event = supervisor_.wait(deadline_);
+      if (event.kind == Event::Kind::timed_out) {
+        // Whoever is left now is not wanted any more.
+        for (const auto* child : supervisor_.stop_all(kGrace))
+          say_(fmt::format("{} did not end by itself, and was killed", child->name()));
+        deadline_ = Clock::now() + kForever;
+      } else if (event.kind == Event::Kind::signalled) {
+        on_signal(event.signal);
+      } else {
+        on_exit(*event.child);
+      }
+    }
+    return end_;
+  }
+
+ private:
+  Status start() {
+    const auto by = Clock::now() + job_.start_within;
+    auto join = job_.join;
+    std::vector<const Child*> waiting;
+    for (std::uint32_t i = 0; i < job_.servers; ++i) {
+      auto child = supervisor_.start(job_.server(i, join));
+      if (!child) return child.error();
+      servers_.push_back(*child);
+      ++servers_left_;
+      if (i == 0) {  // the others have to know where it is
+        auto address = supervisor_.await_ready(**child, by);
+        if (!address) return address.error();
+        join = *address;
+      } else {
+        waiting.push_back(*child);
+      }
+    }
+    for (const auto* child : waiting)
+      if (auto ready = supervisor_.await_ready(*child, by); !ready) return ready.error();
+    for (std::uint32_t i = 0; i < job_.replicas; ++i) {
+      auto child = supervisor_.start(job_.replica(i, join));
+      if (!child) return child.error();
+      replicas_[*child] = i;
+      ++left_;
+    }
+    return {};
+  }
+
+  void on_exit(const Child& child) {
+    const bool good = child.ending()->good();
+    if (const auto it = replicas_.find(&child); it != replicas_.end()) {
+      end_.replicas[it->second] = child.ending();
+      // What it said of its own failure stands above; a signal says nothing by itself.
+      if (child.ending()->signal != 0) say_(fmt::format("{} {}", child.name(), in_words(*child.ending())));
+      if (--left_ == 0) deadline_ = Clock::now() + kServersMayTake;
+      return;
+    }
+    if (--servers_left_ == 0 && left_ > 0 && good) {
+      // The job is over: who is still there writes its files, or is stopped and will never end by itself.
+      deadline_ = std::min(deadline_, Clock::now() + kReplicasMayWrite);
+    }
+    if (good) return;
+    if (left_ > 0) {
+      end_.served = false;
+      say_(child.epitaph());
+      deadline_ = std::min(deadline_, Clock::now() + kReplicasMayTake);
+    } else if (end_.signal == 0 && !std::exchange(told_, true)) {
+      end_.served = false;
+    }
+  }
+
+  void on_signal(int signal) {
+    if (std::exchange(end_.signal, signal) != 0) {
+      supervisor_.stop_all(std::chrono::seconds(0), SIGKILL);
+      return;
+    }
+    say_("stopping after this step and saving; once more to stop at once");
+    // Only the replicas stop; the servers follow when these have gone.
+    const int passed_on = signal == SIGINT ? SIGINT : SIGTERM;
+    for (const auto& [child, number] : replicas_)
+      if (!child->ending()) child->signal_group(passed_on);
+  }
+
+  Supervisor& supervisor_;
+  const LocalJob& job_;
+  const std::function<void(const std::string&)>& say_;
+  JobEnd end_;
+  std::vector<const Child*> servers_;
+  std::map<const Child*, std::uint32_t> replicas_;
+  std::size_t left_ = 0, servers_left_ = 0;
+  bool told_ = false;
+  Clock::time_point deadline_ = Clock::now() + kForever;
+};
+
+}  // namespace
+
+Result<JobEnd> run_local_job(Supervisor& supervisor, const LocalJob& job,
+                             const std::function<void(const std::string&)>& say) {
+  return Running(supervisor, job, say).run();
+}
+
+}  // namespace yoke::launch
