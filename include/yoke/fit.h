@@ -42,7 +42,7 @@ struct CurvePoint {
 struct FitOptions {
   std::uint32_t batch = 64;  // a replica and step
   std::chrono::milliseconds every{1000};
-  std::function<void(const FitProgress&)> progress;  // from any replica's thread, one at a time
+  std::function<void(const FitProgress&)> progress;  // from any thread, one at a time; the chief's process
   std::uint64_t validate_every = 0;                  // samples; 0: at the end of every epoch
   std::optional<double> target_accuracy;             // stop when the held-out data says so
   std::uint32_t patience = 0;                        // stop after so many evaluations without a better one; 0: never
@@ -55,7 +55,9 @@ enum class Ended { finished, target_reached, out_of_patience, stopped };
 
 struct Fitted {
   Summary summary;
-  Ended ended = Ended::finished;
+  Ended ended = Ended::finished;  // as far as this process knows
+  // False: another process's replica draws the conclusion (Options::processes); here only the summary is filled in.
+  bool concluded = true;
   Evaluation validation;      // of the version that is the result; samples 0: nothing was held out
   Evaluation test;            // likewise, on data that decided nothing
   std::uint64_t version = 0;  // which version that is
@@ -64,6 +66,8 @@ struct Fitted {
   State state;
 };
 
+// Where this process is one replica of many, the chief's process evaluates, reports progress and concludes; a stop
+// asked for in any of them ends the job.
 Result<Fitted> fit(const Options& options, const FitOptions& fit_options, const MakeTrainable& make);
 
 }  // namespace yoke

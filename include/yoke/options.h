@@ -61,11 +61,25 @@ enum class Buffers {
 
 enum class OptimizerState { shared, per_replica };
 
+// Where the replicas are. By default all of them are threads of this process.
+struct Processes {
+  // The address at which the job's first server listens: this process is then one replica of that job, and the others
+  // are processes of their own. Empty: every replica is a thread of this process.
+  std::string join;
+  std::optional<std::uint32_t> replica;  // which one this is; none: the first server says
+  // Where this process hosts a server as well, for replicas that keep the parameters themselves (mirrored). Empty: it
+  // hosts none. `join` may be this very address.
+  std::string listen;
+  std::uint32_t hosts_shard = 0;  // it is the server of this shard ...
+  std::uint32_t hosts_of = 1;     // ... of so many
+};
+
 struct Options {
   Strategy strategy = Strategy::sync;
   std::uint32_t replicas = 1;
   std::uint32_t spares = 0;  // sync: the fastest replicas - spares count
   std::uint32_t shards = 1;  // central strategies: servers the parameters are spread over
+  Processes processes;       // where the replicas are
 
   std::uint32_t epochs = 1;
   std::uint64_t steps = 0;  // 0: as the epochs say; else stop after so many updates

@@ -1,4 +1,4 @@
-// One body, run by many replicas. Here: as threads of one process.
+// One body, run by many replicas: as threads of one process, or each in a process of its own (Options::processes).
 #pragma once
 
 #include <cstdint>
@@ -110,7 +110,9 @@ struct Summary {
 };
 
 // Runs `body` once a replica. Returns when all have returned. A replica whose body throws is lost: the job goes on
-// without it where the strategy allows, and otherwise ends with an error that names it.
+// without it where the strategy allows, and otherwise ends with an error that names it. Where this process is one
+// replica of many (Options::processes), `body` runs once, in the calling thread; the summary is that of the whole job,
+// and an error is what this process's replica failed with, whatever became of the others.
 Result<Summary> run_job(const Options& options, const std::function<void(Replica&)>& body);
 
 // The same for `main`: says what went wrong on standard error and returns the exit status.

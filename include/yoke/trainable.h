@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -79,6 +80,9 @@ class Exchange {
   virtual Status await(SlotId slot) = 0;
   // A slot's gradient is there. At most once a slot and step.
   virtual Status ready(SlotId slot, Payload gradient) = 0;
+  // Memory at a cache line from which a gradient is handed over without being copied (shared with the servers of this
+  // host); null: there is none, any memory will do. From any thread; it is used again when the last owner lets go.
+  virtual std::shared_ptr<std::byte> memory(std::size_t) { return nullptr; }
   // True when this step's gradient can no longer count: give up.
   virtual bool abandoned() const = 0;
   // Slots that were not ready are absent. Waits until it is decided.

@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <cassert>
 
+#include "cluster/account.h"
 #include "cluster/in_place_store.h"
+#include "cluster/terms.h"
 #include "cluster/versioned_store.h"
 
 namespace yoke::cluster {
 namespace {
 
-core::SequencerOptions with_shards(core::SequencerOptions options, std::uint32_t shards) {
-  options.shards = shards;
+core::SequencerOptions options_for(const wire::JobTerms& terms, const core::BlockPlan& plan) {
+  auto options = sequencer_options(terms);
+  options.shards = plan.shards();
   return options;
 }
 
@@ -37,19 +40,20 @@ void relax() {
 
 }  // namespace
 
-LocalCluster::LocalCluster(Layout layout, LocalOptions options)
+LocalCluster::LocalCluster(Layout layout, wire::JobTerms terms, LocalOptions options)
     : layout_(std::move(layout)),
+      terms_(std::move(terms)),
       options_(std::move(options)),
-      plan_(core::plan_blocks(layout_, options_.sequencer.shards)),
-      sequencer_(with_shards(options_.sequencer, plan_.shards())),
-      tally_(options_.sequencer.replicas) {
-  if (options_.in_place)
-    store_ = std::make_unique<InPlaceStore>(plan_, layout_.groups, options_.mirrored);
+      in_place_(in_place(terms_)),
+      plan_(core::plan_blocks(layout_, terms_.shards)),
+      sequencer_(options_for(terms_, plan_)),
+      tally_(terms_.replicas) {
+  if (in_place_)
+    store_ = std::make_unique<InPlaceStore>(plan_, layout_.groups, mirrored(terms_));
   else
-    store_ = std::make_unique<VersionedStore>(
-        plan_, layout_.groups, VersionedOptions{options_.state_per_replica, options_.delay_compensation});
+    store_ = std::make_unique<VersionedStore>(plan_, layout_.groups, versioned_options(terms_));
   for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard) shards_.emplace_back(shard, plan_);
-  for (std::uint32_t i = 0; i < options_.sequencer.replicas; ++i) seats_.push_back(std::make_unique<Seat>());
+  for (std::uint32_t i = 0; i < terms_.replicas; ++i) seats_.push_back(std::make_unique<Seat>());
 }
 
 Time LocalCluster::now() const { return std::chrono::steady_clock::now() - origin_; }
@@ -138,7 +142,7 @@ void LocalCluster::verify_all(Lock& lock) {
 // was refused in the middle of its backward pass may still be.
 bool LocalCluster::may_run(const Job& job) const {
   if (std::holds_alternative<core::Measure>(job.pass)) return true;
-  if (!options_.in_place) return store_->may_reduce(job.shard);
+  if (!in_place_) return store_->may_reduce(job.shard);
   return std::all_of(seats_.begin(), seats_.end(),
                      [](const auto& seat) { return !seat->attached || seat->left || seat->inside; });
 }
@@ -255,7 +259,7 @@ Status LocalCluster::attach(wire::ReplicaId replica, Places places) {
 
 void LocalCluster::redirect(wire::ReplicaId replica, Places places) {
   const Lock lock(mutex_);
-  assert(options_.mirrored);
+  assert(mirrored(terms_));
   store_->attach(replica, places);
 }
 
@@ -264,7 +268,7 @@ void LocalCluster::join(wire::ReplicaId replica, std::uint64_t samples, std::uin
   auto& seat = *seats_.at(replica);
   if (seat.side) return;
   if (options_.recorder && !std::exchange(terms_written_, true)) {
-    history::Terms terms{with_shards(options_.sequencer, plan_.shards()), {}, samples, batch};
+    history::Terms terms{options_for(terms_, plan_), {}, samples, batch};
     for (const auto& blocks : plan_.of_shard) terms.shard_blocks.push_back(static_cast<std::uint32_t>(blocks.size()));
     record(std::move(terms));
   }
@@ -371,7 +375,7 @@ void LocalCluster::leave(wire::ReplicaId replica, const std::string& reason) {
     deliver(wire::kSequencer, core::Down{life, reason});
   }
   // Passes in place write into the replicas' own memory.
-  while (options_.in_place && running_ > 0) wake_.wait(lock);
+  while (in_place_ && running_ > 0) wake_.wait(lock);
   if (seat.attached) store_->detach(replica);
   wake_.notify_all();
 }
@@ -389,11 +393,6 @@ void LocalCluster::stir() {
   wake_.notify_all();
 }
 
-std::string LocalCluster::stopped() const {
-  const Lock lock(mutex_);
-  return sequencer_.stopped();
-}
-
 bool LocalCluster::done() const {
   const Lock lock(mutex_);
   return sequencer_.done();
@@ -404,14 +403,12 @@ wire::Version LocalCluster::committed() const {
   return sequencer_.committed();
 }
 
-std::uint32_t LocalCluster::epochs() const {
+Result<wire::Account> LocalCluster::account() {
   const Lock lock(mutex_);
-  return sequencer_.epochs_counted();
-}
-
-Tally LocalCluster::tally() const {
-  const Lock lock(mutex_);
-  return tally_;
+  auto account = account_of(terms_, sequencer_, tally_);
+  account.seconds = std::chrono::duration<double>(now()).count();
+  for (auto& replica : account.replicas) replica.present = replica.present && !seats_[replica.id]->left;
+  return account;
 }
 
 }  // namespace yoke::cluster

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "cluster/block_store.h"
+#include "cluster/cluster.h"
 #include "cluster/tally.h"
 #include "core/replica_side.h"
 #include "core/sequencer.h"
@@ -32,59 +33,44 @@
 
 namespace yoke::cluster {
 
+// What belongs to this machine and not to the job.
 struct LocalOptions {
-  core::SequencerOptions sequencer;  // `shards` is what is wished for; the plan may have fewer
-  bool mirrored = false;             // the replicas' own values are the only ones
-  bool in_place = false;  // every replica waits while a step is made, so that it can be written where it is wanted
-  bool state_per_replica = false;
-  double delay_compensation = 0;
   Duration deadline = std::chrono::seconds(60);  // of a wait in which nothing at all happens
   Duration spin = Duration::zero();              // how long to look before sleeping; worth it when cores are free
   std::shared_ptr<history::Recorder> recorder;
   std::function<void(const std::string&)> say;  // news in words; may be empty; called under the lock
 };
 
-// What a replica is to do next, or that there is nothing more.
-struct Work {
-  wire::Assign assign;
-  bool done = false;
-  Time pulling{};  // when the wait was over and the parameters began to come in; on the clock of `now`
-};
-
-class LocalCluster {
+class LocalCluster : public Cluster {
  public:
-  LocalCluster(Layout layout, LocalOptions options);
+  LocalCluster(Layout layout, wire::JobTerms terms, LocalOptions options);
 
-  const core::BlockPlan& plan() const { return plan_; }
-  const Layout& layout() const { return layout_; }
+  const core::BlockPlan& plan() const override { return plan_; }
+  const Layout& layout() const override { return layout_; }
 
-  // A replica takes its seat; `places` are its values, which become the chief's (replica 0's). Waits for the chief.
-  Status attach(wire::ReplicaId replica, Places places);
-  // Says hello; at most once a replica. `samples` 0: the data has no size.
-  void join(wire::ReplicaId replica, std::uint64_t samples, std::uint32_t batch);
-  // Waits for the next work and brings the parameters for it into the replica's places.
-  Result<Work> next(wire::ReplicaId replica);
-  // One slot of the gradient; an absent one has no values. From any thread, each slot once.
-  void push(wire::ReplicaId replica, SlotId slot, Payload gradient);
-  // The gradient of the present work can no longer count. From any thread.
-  bool abandoned(wire::ReplicaId replica) const;
-  // Waits for the verdict on the present work.
-  Result<wire::Verdict> settle(wire::ReplicaId replica);
-  // The replica takes part no more. Its memory is not touched after this returns. Harmless when it has left already.
-  void leave(wire::ReplicaId replica, const std::string& reason);
-  // Ends training: what is decided is committed, then every replica is done.
-  void stop(const std::string& reason);
-  // A replica that does something else for a while (evaluates) is there all the same: nobody's deadline runs out.
-  void stir();
-  // From now on the mean of these slots' payloads is written here instead (mirrored; an optimizer of the user's own).
-  void redirect(wire::ReplicaId replica, Places places);
+  Status attach(wire::ReplicaId replica, Places places) override;
+  void join(wire::ReplicaId replica, std::uint64_t samples, std::uint32_t batch) override;
+  Result<Work> next(wire::ReplicaId replica) override;
+  void push(wire::ReplicaId replica, SlotId slot, Payload gradient) override;
+  bool abandoned(wire::ReplicaId replica) const override;
+  Result<wire::Verdict> settle(wire::ReplicaId replica) override;
+  void leave(wire::ReplicaId replica, const std::string& reason) override;
+  void stop(const std::string& reason) override;
+  void stir() override;
+  void redirect(wire::ReplicaId replica, Places places) override;
 
-  bool done() const;
-  wire::Version committed() const;
-  std::uint32_t epochs() const;
-  std::string stopped() const;  // why it was ended early; empty: it was not
-  Time now() const;             // since it was made
-  Tally tally() const;
+  // There is no other process to tell or to hear from, and any replica may do the chief's work.
+  void tell(const wire::StepNews&) override {}
+  void on_news(std::function<void(const wire::StepNews&)>) override {}
+  bool chief(wire::ReplicaId) const override { return true; }
+  Result<bool> await_conclusion(wire::ReplicaId) override { return true; }
+  void conclude(wire::ReplicaId) override {}
+  std::shared_ptr<std::byte> memory(std::size_t) override { return nullptr; }
+
+  Time now() const override;  // since it was made
+  bool done() const override;
+  wire::Version committed() const override;
+  Result<wire::Account> account() override;
 
  private:
   struct Held {  // a payload that is ours until its release
@@ -123,7 +109,9 @@ class LocalCluster {
   }
 
   const Layout layout_;
-  LocalOptions options_;
+  const wire::JobTerms terms_;
+  const LocalOptions options_;
+  const bool in_place_;
   const core::BlockPlan plan_;
   const std::chrono::steady_clock::time_point origin_ = std::chrono::steady_clock::now();
 

@@ -2,9 +2,11 @@
 
 namespace yoke::cluster {
 
-OptimizerMemory::OptimizerMemory(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, unsigned versions)
+OptimizerMemory::OptimizerMemory(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, unsigned versions,
+                                 std::optional<wire::ShardId> shard)
     : versions_(versions), entries_(plan.blocks.size()) {
   for (const auto& block : plan.blocks) {
+    if (shard && block.shard != *shard) continue;
     const auto& optimizer = groups.at(block.group);
     for (std::size_t i = 0; i < kernel::states_of(optimizer); ++i)
       for (unsigned v = 0; v < versions; ++v)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "cluster/aligned.h"
@@ -12,8 +13,10 @@ namespace yoke::cluster {
 
 class OptimizerMemory {
  public:
-  // `versions` is 2 where the old state must survive until the new one is committed, else 1 (in place).
-  OptimizerMemory(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, unsigned versions);
+  // `versions` is 2 where the old state must survive until the new one is committed, else 1 (in place). `shard`: only
+  // of that shard's blocks.
+  OptimizerMemory(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, unsigned versions,
+                  std::optional<wire::ShardId> shard = {});
 
   // Points `block` at the state to read and the state to write; returns which update this is, from 1.
   std::uint64_t prepare(wire::BlockId id, kernel::Block& block);

@@ -53,6 +53,9 @@ class Sequencer {
   // Why training was ended before its epochs or steps were over; empty: it was not.
   const std::string& stopped() const { return stop_; }
   std::uint32_t count_alive() const { return members_.count_alive(); }
+  bool alive(ReplicaId replica) const { return members_.alive(replica); }
+  // Why a replica takes part no more; empty: it does, or never has.
+  const std::string& why_gone(ReplicaId replica) const { return members_.why_down(replica); }
   // Who is being waited for, in words: for the error when a deadline passes.
   std::string waiting_for() const;
 

@@ -6,7 +6,7 @@
 
 namespace yoke::strategy {
 
-Result<cluster::LocalOptions> plan_sync(const Options& options, cluster::LocalOptions local) {
+Result<wire::JobTerms> plan_sync(const Options& options, wire::JobTerms terms) {
   if (options.spares >= options.replicas)
     return Error{Code::invalid_argument, fmt::format("{} spares of {} replicas leave nobody to count; use at most {}",
                                                      options.spares, options.replicas, options.replicas - 1)};
@@ -15,9 +15,7 @@ Result<cluster::LocalOptions> plan_sync(const Options& options, cluster::LocalOp
                  "deterministic needs --spares 0: with spares the fastest count, and who is fastest is chance"};
   if (options.optimizer_state == OptimizerState::per_replica)
     return Error{Code::invalid_argument, "an optimizer state per replica is for --strategy async"};
-  local.sequencer.spares = options.spares;
-  local.in_place = options.spares == 0;  // nobody computes while a step is made
-  return local;
+  return terms;
 }
 
 }  // namespace yoke::strategy

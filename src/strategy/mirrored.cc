@@ -5,17 +5,14 @@
 
 namespace yoke::strategy {
 
-Result<cluster::LocalOptions> plan_mirrored(const Options& options, cluster::LocalOptions local) {
+Result<wire::JobTerms> plan_mirrored(const Options& options, wire::JobTerms terms) {
   if (options.spares > 0)
     return Error{Code::invalid_argument,
                  "mirrored has no spares: every replica's gradient is in every step; use --strategy sync for spares"};
   if (options.optimizer_state == OptimizerState::per_replica)
     return Error{Code::invalid_argument, "an optimizer state per replica is for --strategy async"};
-  local.mirrored = true;
-  local.in_place = true;
-  local.sequencer.everybody = true;
-  local.sequencer.shards = options.replicas;  // a slice a replica
-  return local;
+  terms.shards = options.replicas;  // a slice a replica
+  return terms;
 }
 
 }  // namespace yoke::strategy

@@ -2,16 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-#include <thread>
-
 namespace yoke::strategy {
 namespace {
 
 struct Entry {
   Strategy strategy;
   const char* name;
-  Result<cluster::LocalOptions> (*plan)(const Options&, cluster::LocalOptions);
+  Result<wire::JobTerms> (*plan)(const Options&, wire::JobTerms);
 };
 constexpr Entry kStrategies[] = {
     {Strategy::mirrored, "mirrored", plan_mirrored},
@@ -26,6 +23,22 @@ const Entry& entry_of(Strategy strategy) {
 }
 
 Error wrong(std::string message) { return {Code::invalid_argument, std::move(message)}; }
+
+Status check(const Options& options, const Processes& processes) {
+  if (processes.join.empty()) {
+    if (processes.replica || !processes.listen.empty())
+      return wrong(
+          "where a process is one replica of many, it must be told where the job's first server listens: join");
+    return {};
+  }
+  if (processes.replica && *processes.replica >= options.replicas)
+    return wrong(fmt::format("this process is to be replica {}, but there are only {} (numbered from 0)",
+                             *processes.replica, options.replicas));
+  if (!processes.listen.empty() && processes.hosts_shard >= processes.hosts_of)
+    return wrong(fmt::format("this process is to host shard {}, but there are only {} (numbered from 0)",
+                             processes.hosts_shard, processes.hosts_of));
+  return {};
+}
 
 Status check(const Options& options) {
   constexpr std::uint32_t kMost = 4096;
@@ -57,37 +70,32 @@ Status check(const Options& options) {
                     "leave out stale, max-staleness, max-lead and delay-compensation, or use --strategy async",
                     name_of(options.strategy)));
   if (options.clip_norm < 0) return wrong("clip-norm must not be negative");
-  return {};
-}
-
-// While no more replicas run than there are cores, a waiting thread may look for a moment before it sleeps: waking a
-// halted virtual core costs tens of microseconds.
-Duration spin_for(const Options& options) {
-  return options.replicas <= std::thread::hardware_concurrency() ? std::chrono::microseconds(100) : Duration::zero();
+  return check(options, options.processes);
 }
 
 }  // namespace
 
 const char* name_of(Strategy strategy) { return entry_of(strategy).name; }
 
-Result<cluster::LocalOptions> plan(const Options& options) {
+Result<wire::JobTerms> plan(const Options& options) {
   if (const auto checked = check(options); !checked) return checked.error();
-  cluster::LocalOptions local;
-  auto& sequencer = local.sequencer;
-  sequencer.replicas = options.replicas;
-  sequencer.shards = options.shards;
-  sequencer.epochs = options.steps > 0 ? std::numeric_limits<std::uint32_t>::max() : options.epochs;
-  sequencer.steps = options.steps;
-  sequencer.batch_schedule = options.batch_schedule;
-  sequencer.warmup_epochs = options.warmup_epochs;
-  sequencer.warmup_steps = options.warmup_steps;
-  sequencer.schedule = options.schedule;
-  sequencer.clip_norm = options.clip_norm;
-  sequencer.max_refusals = options.max_refusals;
-  local.deadline = options.deadline;
-  local.spin = spin_for(options);
-  local.recorder = options.recorder;
-  return entry_of(options.strategy).plan(options, std::move(local));
+  wire::JobTerms terms;
+  terms.strategy = options.strategy;
+  terms.replicas = options.replicas;
+  terms.spares = options.spares;
+  terms.shards = options.shards;
+  terms.epochs = options.epochs;
+  terms.steps = options.steps;
+  terms.batch_schedule = options.batch_schedule;
+  terms.warmup_epochs = options.warmup_epochs;
+  terms.warmup_steps = options.warmup_steps;
+  terms.schedule = options.schedule;
+  terms.stale = options.stale;
+  terms.optimizer_state = options.optimizer_state;
+  terms.clip_norm = options.clip_norm;
+  terms.max_refusals = options.max_refusals;
+  terms.record = options.recorder != nullptr;
+  return entry_of(options.strategy).plan(options, std::move(terms));
 }
 
 }  // namespace yoke::strategy

@@ -2,20 +2,20 @@
 // makes of them. All run the same protocol.
 #pragma once
 
-#include "cluster/local_cluster.h"
+#include "wire/job.h"
 #include "yoke/error.h"
 #include "yoke/options.h"
 
 namespace yoke::strategy {
 
-// Checks the options, with the reason and the nearest right way when they make no sense together, and says how to run
-// them in one process. (`recorder` and `say` are the caller's to fill in.)
-Result<cluster::LocalOptions> plan(const Options& options);
+// Checks the options, with the reason and the nearest right way when they make no sense together, and says on what
+// terms the job runs, in one process or in many.
+Result<wire::JobTerms> plan(const Options& options);
 
-// What `plan` calls, by Options::strategy. `local` has what all strategies share.
-Result<cluster::LocalOptions> plan_mirrored(const Options& options, cluster::LocalOptions local);
-Result<cluster::LocalOptions> plan_sync(const Options& options, cluster::LocalOptions local);
-Result<cluster::LocalOptions> plan_async(const Options& options, cluster::LocalOptions local);
+// What `plan` calls, by Options::strategy. `terms` are the options as they are.
+Result<wire::JobTerms> plan_mirrored(const Options& options, wire::JobTerms terms);
+Result<wire::JobTerms> plan_sync(const Options& options, wire::JobTerms terms);
+Result<wire::JobTerms> plan_async(const Options& options, wire::JobTerms terms);
 
 const char* name_of(Strategy strategy);
 

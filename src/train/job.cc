@@ -34,8 +34,12 @@ std::uint32_t at_once(const Options& options) {
 
 }  // namespace
 
-Job::Job(Options options, cluster::LocalOptions local)
-    : options_(std::move(options)), local_(std::move(local)), turns_(at_once(options_)), work_(options_.replicas) {}
+Job::Job(Options options, OpenCluster open, std::uint32_t opener)
+    : options_(std::move(options)),
+      open_(std::move(open)),
+      opener_(opener),
+      turns_(at_once(options_)),
+      work_(options_.replicas) {}
 
 void Job::add_work(std::uint32_t replica, Duration time, bool whole) {
   auto& work = work_[replica];
@@ -49,10 +53,10 @@ double Job::mean_work(std::uint32_t replica) const {
   return work.cuts ? work.cut / static_cast<double>(work.cuts) : 0;
 }
 
-Result<cluster::LocalCluster*> Job::cluster(std::size_t index, const Layout& layout, std::uint32_t replica) {
-  if (replica != 0) await_chief(index + 1);
+Result<cluster::Cluster*> Job::cluster(std::size_t index, const Layout& layout, std::uint32_t replica) {
+  if (replica != opener_) await_opener(index + 1);
   const std::lock_guard lock(mutex_);
-  if (replica != 0 && index >= clusters_.size())
+  if (replica != opener_ && index >= clusters_.size())
     return Error{Code::peer_down,
                  "replica 0, the chief, was lost or is stuck before it has attached this network; every "
                  "replica attaches the same networks in the same order"};
@@ -60,12 +64,9 @@ Result<cluster::LocalCluster*> Job::cluster(std::size_t index, const Layout& lay
     std::size_t elements = 0;
     for (const auto& slot : layout.slots) elements += slot.frozen ? 0 : slot.size();
     if (elements == 0) return Error{Code::invalid_argument, "the network has no parameters to train"};
-    auto local = local_;
-    if (index > 0) {  // only the first network's steps count samples, end the job and are recorded
-      local.sequencer.steps = 0;
-      local.recorder = nullptr;
-    }
-    clusters_.push_back(std::make_unique<cluster::LocalCluster>(layout, std::move(local)));
+    auto opened = open_(static_cast<std::uint32_t>(index), layout);
+    if (!opened) return opened.error();
+    clusters_.push_back(std::move(*opened));
     for (const auto& [gone, why] : left_) clusters_.back()->leave(gone, why);
     wake_.notify_all();
   } else if (const auto different = difference(clusters_[index]->layout(), layout); !different.empty()) {
@@ -75,7 +76,7 @@ Result<cluster::LocalCluster*> Job::cluster(std::size_t index, const Layout& lay
 }
 
 void Job::leave(std::uint32_t replica, const std::string& reason) {
-  std::vector<cluster::LocalCluster*> clusters;
+  std::vector<cluster::Cluster*> clusters;
   {
     const std::lock_guard lock(mutex_);
     left_.emplace(replica, reason);
@@ -85,12 +86,12 @@ void Job::leave(std::uint32_t replica, const std::string& reason) {
   for (auto* cluster : clusters) cluster->leave(replica, reason);
 }
 
-void Job::await_chief(std::size_t networks) {
+void Job::await_opener(std::size_t networks) {
   std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, options_.deadline, [&] { return clusters_.size() >= networks || left_.contains(0); });
+  wake_.wait_for(lock, options_.deadline, [&] { return clusters_.size() >= networks || left_.contains(opener_); });
 }
 
-const cluster::LocalCluster* Job::lead() const {
+cluster::Cluster* Job::lead() const {
   const std::lock_guard lock(mutex_);
   return clusters_.empty() ? nullptr : clusters_.front().get();
 }

@@ -26,7 +26,7 @@ MemoryPlan plan_memory(const Options& options, const Optimizer& optimizer, std::
   const auto add = [&](std::string what, std::uint64_t bytes) {
     if (bytes > 0) plan.items.push_back({std::move(what), bytes});
   };
-  add(fmt::format("{} replica{}' parameters", replicas, replicas == 1 ? "" : "s"), replicas * one);
+  add(fmt::format("{} replica{} parameters", replicas, replicas == 1 ? "'s" : "s'"), replicas * one);
   add("their gradients (staging)", replicas * one);
   add(fmt::format("{} version{} of the parameters on the servers", versions, versions == 1 ? "" : "s"), versions * one);
   add(fmt::format("optimizer state{}", two_versions ? ", two versions" : ""),

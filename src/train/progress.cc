@@ -12,24 +12,25 @@ void ProgressMeter::expect(std::uint64_t epoch_samples) {
   epoch_samples_ = epoch_samples;
 }
 
-std::uint64_t ProgressMeter::add(std::uint32_t replica, const StepResult& result, std::uint64_t samples,
-                                 const Assignment& next, const Outcome& outcome, Duration work) {
+std::uint64_t ProgressMeter::add(const wire::StepNews& news) {
   const std::lock_guard lock(mutex_);
-  if (work > Duration::zero()) stragglers_.add(replica, work);
-  if (outcome.fate == Outcome::Fate::applied) {
+  if (news.work_seconds > 0 && news.replica < options_.replicas)
+    stragglers_.add(news.replica,
+                    std::chrono::duration_cast<Duration>(std::chrono::duration<double>(news.work_seconds)));
+  if (news.fate == wire::Fate::applied) {
     for (auto* stretch : {&since_report_, &since_point_}) {
-      stretch->loss += result.loss * static_cast<double>(samples);
-      stretch->right += result.right;
-      stretch->seen += samples;
+      stretch->loss += news.loss * static_cast<double>(news.samples);
+      stretch->right += news.right;
+      stretch->seen += news.samples;
     }
-    staleness_ += outcome.staleness;
+    staleness_ += news.staleness;
     ++applied_;
-    state_.samples += samples;
+    state_.samples += news.samples;
   } else {
-    ++(outcome.fate == Outcome::Fate::dropped ? state_.dropped : state_.refused);
+    ++(news.fate == wire::Fate::dropped ? state_.dropped : state_.refused);
   }
-  state_.step = std::max(state_.step, outcome.version);
-  if (!next.done) state_.epoch = std::max(state_.epoch, next.epoch);
+  state_.step = std::max(state_.step, news.step);
+  state_.epoch = std::max(state_.epoch, news.epoch);
   const auto now = Clock::now();
   if (now - last_ >= fit_.every) report(now);
   return state_.samples;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "train/stragglers.h"
+#include "wire/job.h"
 #include "yoke/fit.h"
 
 namespace yoke::train {
@@ -17,10 +18,8 @@ class ProgressMeter {
 
   // How much data there is, once that is known; 0: it has no size.
   void expect(std::uint64_t epoch_samples);
-  // From any replica's thread, after its step: what it computed on how many samples, where it stands now, what it was
-  // told, and how long the work took (zero: it was not done to the end). Returns the samples counted so far.
-  std::uint64_t add(std::uint32_t replica, const StepResult& result, std::uint64_t samples, const Assignment& next,
-                    const Outcome& outcome, Duration work);
+  // From any thread: what a replica did in a step, in this process or another. Returns the samples counted so far.
+  std::uint64_t add(const wire::StepNews& news);
   // An evaluation on held-out data, of this version.
   void add(const Evaluation& validation, std::uint64_t version);
   // Reports what has not been reported yet.

@@ -2,12 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdio>
-#include <system_error>
-#include <thread>
 
-#include "strategy/strategy.h"
 #include "train/job.h"
 #include "train/session.h"
 
@@ -67,86 +63,6 @@ Samples::Iterator& Samples::Iterator::operator++() {
                      session_->replica())});
   take();
   return *this;
-}
-
-namespace {
-
-// What a replica's thread came to.
-struct Ending {
-  std::string lost;  // why, when it did not return by itself
-};
-
-void replica_main(train::Job& job, std::uint32_t id, const std::function<void(Replica&)>& body, Ending& ending) {
-  Replica replica(job, id);
-  // LibTorch's generator of random numbers is one for the whole process: the chief draws its first weights alone.
-  if (job.options().deterministic && id > 0) job.await_chief(1);
-  try {
-    body(replica);
-  } catch (const std::exception& problem) {
-    ending.lost = problem.what();
-  } catch (...) {
-    ending.lost = "it threw something that is no std::exception";
-  }
-  replica.leave(ending.lost.empty() ? "its body returned before training was over" : ending.lost);
-}
-
-Summary summarise(const train::Job& job, const std::vector<Ending>& endings) {
-  Summary summary;
-  summary.replicas.resize(endings.size());
-  for (std::size_t i = 0; i < endings.size(); ++i) summary.replicas[i].lost = endings[i].lost;
-  const auto* lead = job.lead();
-  if (!lead) return summary;
-  const auto tally = lead->tally();
-  summary.steps = lead->committed();
-  summary.epochs = lead->epochs();
-  summary.samples = tally.samples();
-  summary.assigned = tally.assigned();
-  summary.staleness = tally.staleness();
-  summary.least_counted = tally.least_counted();
-  summary.most_counted = tally.most_counted();
-  summary.stopped = lead->stopped();
-  for (std::size_t i = 0; i < endings.size(); ++i) {
-    const auto& from = tally.by_replica()[i];
-    auto& to = summary.replicas[i];
-    to.applied = from.applied;
-    to.dropped = from.dropped;
-    to.refused = from.refused;
-    to.mean_staleness = from.applied ? static_cast<double>(from.staleness) / static_cast<double>(from.applied) : 0;
-    to.mean_step_seconds = job.mean_work(static_cast<std::uint32_t>(i));
-    summary.applied += from.applied;
-    summary.dropped += from.dropped;
-    summary.refused += from.refused;
-  }
-  return summary;
-}
-
-}  // namespace
-
-Result<Summary> run_job(const Options& options, const std::function<void(Replica&)>& body) {
-  auto local = strategy::plan(options);
-  if (!local) return local.error();
-  train::Job job(options, std::move(*local));
-  std::vector<Ending> endings(options.replicas);
-  const auto start = std::chrono::steady_clock::now();
-  {
-    std::vector<std::jthread> threads;
-    for (std::uint32_t id = 0; id < options.replicas; ++id) try {
-        threads.emplace_back([&, id] { replica_main(job, id, body, endings[id]); });
-      } catch (const std::system_error& problem) {
-        endings[id].lost = fmt::format("no thread could be had for it: {}", problem.what());
-        job.leave(id, endings[id].lost);
-      }
-  }
-  auto summary = summarise(job, endings);
-  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (job.lead() && job.lead()->done()) return summary;
-  std::string lost;
-  for (std::size_t i = 0; i < endings.size(); ++i)
-    if (!endings[i].lost.empty())
-      lost += fmt::format("{}replica {}: {}", lost.empty() ? "" : "\n  ", i, endings[i].lost);
-  if (lost.empty()) return summary;  // the body had enough before the epochs were over: its own decision
-  return Error{Code::peer_down,
-               fmt::format("training ended at step {} because no replica was left\n  {}", summary.steps, lost)};
 }
 
 int run(const Result<Options>& options, const std::function<void(Replica&)>& body) {

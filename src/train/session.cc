@@ -7,7 +7,7 @@
 
 namespace yoke::train {
 
-Session::Session(Job& job, cluster::LocalCluster& cluster, std::uint32_t replica, Turn* turn)
+Session::Session(Job& job, cluster::Cluster& cluster, std::uint32_t replica, Turn* turn)
     : job_(job), cluster_(cluster), replica_(replica), turn_(turn), exchange_(cluster, job.options(), replica) {}
 
 Status Session::attach(cluster::Places places) { return cluster_.attach(replica_, std::move(places)); }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "strategy/local_exchange.h"
+#include "strategy/cluster_exchange.h"
 #include "train/job.h"
 #include "yoke/run.h"
 #include "yoke/trainable.h"
@@ -15,7 +15,7 @@ namespace yoke::train {
 class Session {
  public:
   // `turn` is the replica's, shared by its sessions; null: the work takes no core.
-  Session(Job& job, cluster::LocalCluster& cluster, std::uint32_t replica, Turn* turn);
+  Session(Job& job, cluster::Cluster& cluster, std::uint32_t replica, Turn* turn);
 
   // Takes the seat: the places now hold the chief's values.
   Status attach(cluster::Places places);
@@ -42,6 +42,17 @@ class Session {
   Time clock() const { return cluster_.now(); }
   std::uint64_t committed() const { return cluster_.committed(); }
 
+  // Does this replica evaluate and report? In one process any does that finds it due.
+  bool chief() const { return cluster_.chief(replica_); }
+  // When training is over (see Cluster).
+  Result<bool> await_conclusion() { return cluster_.await_conclusion(replica_); }
+  void conclude() { cluster_.conclude(replica_); }
+  // To the chief, if that is in another process; and what the chief hears of the others (see Cluster::on_news).
+  void tell(const wire::StepNews& news) { cluster_.tell(news); }
+  void on_news(std::function<void(const wire::StepNews&)> call) { cluster_.on_news(std::move(call)); }
+  // What it all amounted to so far.
+  Result<wire::Account> account() const { return cluster_.account(); }
+
   Exchange& exchange() { return exchange_; }
   const Assignment& assignment() const { return assignment_; }
   std::uint32_t replica() const { return replica_; }
@@ -57,10 +68,10 @@ class Session {
   Result<Outcome> finish();
 
   Job& job_;
-  cluster::LocalCluster& cluster_;
+  cluster::Cluster& cluster_;
   const std::uint32_t replica_;
   Turn* turn_;
-  strategy::LocalExchange exchange_;
+  strategy::ClusterExchange exchange_;
   Assignment assignment_;
   std::chrono::steady_clock::time_point begun_;
   Time begun_on_clock_{};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -11,6 +12,7 @@ namespace yoke::train {
 namespace {
 
 constexpr std::size_t kSlots = 8;
+constexpr float kGradient = 1e-3f;
 
 // A number with a unit behind it, in the unit's terms; negative: it is none.
 double number_with(const std::string& text, const std::map<std::string, double>& units) {
@@ -24,12 +26,12 @@ class Synthetic : public Trainable {
  public:
   explicit Synthetic(const SyntheticOptions& options) : options_(options) {
     layout_.groups = {options.optimizer};
+    gradients_.resize(std::min(kSlots, options.parameters));
     const auto slots = std::min(kSlots, options.parameters);
     for (std::size_t i = 0; i < slots; ++i) {
       const auto size = options.parameters * (i + 1) / slots - options.parameters * i / slots;
       layout_.slots.push_back({fmt::format("layer{}", i), {static_cast<std::int64_t>(size)}, 0});
       values_.emplace_back(size, 0.5f);
-      gradients_.push_back(std::make_shared<std::vector<float>>(size, 1e-3f));
     }
   }
 
@@ -46,10 +48,26 @@ class Synthetic : public Trainable {
       std::this_thread::sleep_until(start + options_.step * (slots + i + 1) / (2 * slots));
       if (exchange.abandoned()) break;
       const auto slot = static_cast<SlotId>(slots - 1 - i);
-      const auto& gradient = gradients_[slot];
-      if (auto status = exchange.ready(slot, {*gradient, gradient}); !status) return status.error();
+      if (auto status = exchange.ready(slot, gradient_of(slot, exchange)); !status) return status.error();
     }
     return StepResult{};
+  }
+
+  // Always the same, so it is made once: where it can be handed over without being copied, if there is such memory.
+  const Payload& gradient_of(SlotId slot, Exchange& exchange) {
+    auto& gradient = gradients_[slot];
+    if (gradient.values.empty()) {
+      const auto size = values_[slot].size();
+      if (const auto memory = exchange.memory(size * sizeof(float))) {
+        auto* values = reinterpret_cast<float*>(memory.get());
+        std::fill_n(values, size, kGradient);
+        gradient = {{values, size}, memory};
+      } else {
+        const auto own = std::make_shared<std::vector<float>>(size, kGradient);
+        gradient = {*own, own};
+      }
+    }
+    return gradient;
   }
 
   Result<Evaluation> evaluate(HeldOut, const std::function<bool()>&) override { return Evaluation{}; }
@@ -58,7 +76,7 @@ class Synthetic : public Trainable {
   const SyntheticOptions options_;
   Layout layout_;
   std::vector<std::vector<float>> values_;
-  std::vector<std::shared_ptr<std::vector<float>>> gradients_;
+  std::vector<Payload> gradients_;  // by slot, once they were wanted
 };
 
 }  // namespace

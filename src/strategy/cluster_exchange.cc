@@ -1,4 +1,4 @@
-#include "strategy/local_exchange.h"
+#include "strategy/cluster_exchange.h"
 
 #include <fmt/format.h>
 
@@ -9,25 +9,25 @@
 
 namespace yoke::strategy {
 
-LocalExchange::LocalExchange(cluster::LocalCluster& cluster, const Options& options, std::uint32_t replica)
+ClusterExchange::ClusterExchange(cluster::Cluster& cluster, const Options& options, std::uint32_t replica)
     : cluster_(cluster), options_(options), replica_(replica), here_(cluster.layout().slots.size()) {}
 
-void LocalExchange::join(std::uint64_t samples, std::uint32_t batch) {
+void ClusterExchange::join(std::uint64_t samples, std::uint32_t batch) {
   samples_ = samples;
   cluster_.join(replica_, samples, batch);
 }
 
-void LocalExchange::note(history::Span::What what, Time begin, Time end) {
+void ClusterExchange::note(history::Span::What what, Time begin, Time end) {
   if (options_.timeline) options_.timeline->add({replica_, what, begin, end, step_});
 }
 
-void LocalExchange::push(SlotId slot, Payload gradient) {
+void ClusterExchange::push(SlotId slot, Payload gradient) {
   const auto begin = cluster_.now();
   cluster_.push(replica_, slot, std::move(gradient));
   note(history::Span::What::push, begin, cluster_.now());
 }
 
-Result<Assignment> LocalExchange::begin() {
+Result<Assignment> ClusterExchange::begin() {
   const auto begun = cluster_.now();
   auto work = cluster_.next(replica_);
   if (!work) return work.error();
@@ -62,9 +62,9 @@ Result<Assignment> LocalExchange::begin() {
   return assignment;
 }
 
-Status LocalExchange::await(SlotId) { return {}; }  // `begin` has copied every slot already
+Status ClusterExchange::await(SlotId) { return {}; }  // `begin` has copied every slot already
 
-Status LocalExchange::ready(SlotId slot, Payload gradient) {
+Status ClusterExchange::ready(SlotId slot, Payload gradient) {
   {
     const std::lock_guard lock(mutex_);
     if (here_[slot])
@@ -84,10 +84,10 @@ Status LocalExchange::ready(SlotId slot, Payload gradient) {
   return {};
 }
 
-bool LocalExchange::abandoned() const { return cluster_.abandoned(replica_); }
+bool ClusterExchange::abandoned() const { return cluster_.abandoned(replica_); }
 
 // Asynchronous gradients are clipped one by one, by their own norm.
-void LocalExchange::clip_held_back() {
+void ClusterExchange::clip_held_back() {
   double squares = 0;
   for (const auto& [slot, gradient] : held_back_)
     if (!cluster_.layout().slots[slot].buffer) squares += kernel::check(gradient.values).sum_squares;
@@ -101,7 +101,7 @@ void LocalExchange::clip_held_back() {
   }
 }
 
-Result<Outcome> LocalExchange::finish() {
+Result<Outcome> ClusterExchange::finish() {
   std::vector<std::pair<SlotId, Payload>> rest;
   {
     const std::lock_guard lock(mutex_);

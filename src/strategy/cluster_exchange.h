@@ -1,11 +1,11 @@
-// One replica's Exchange with a cluster in the same process; the same for every strategy.
+// One replica's Exchange with a cluster, wherever that is; the same for every strategy.
 #pragma once
 
 #include <atomic>
 #include <mutex>
 #include <vector>
 
-#include "cluster/local_cluster.h"
+#include "cluster/cluster.h"
 #include "core/permutation.h"
 #include "history/timeline.h"
 #include "yoke/options.h"
@@ -13,10 +13,10 @@
 
 namespace yoke::strategy {
 
-class LocalExchange : public Exchange {
+class ClusterExchange : public Exchange {
  public:
   // `cluster` outlives it. The replica has attached.
-  LocalExchange(cluster::LocalCluster& cluster, const Options& options, std::uint32_t replica);
+  ClusterExchange(cluster::Cluster& cluster, const Options& options, std::uint32_t replica);
 
   // Joins with data of so many samples (0: without a size). Before the first `begin`.
   void join(std::uint64_t samples, std::uint32_t batch);
@@ -24,6 +24,7 @@ class LocalExchange : public Exchange {
   Result<Assignment> begin() override;
   Status await(SlotId slot) override;
   Status ready(SlotId slot, Payload gradient) override;
+  std::shared_ptr<std::byte> memory(std::size_t bytes) override { return cluster_.memory(bytes); }
   bool abandoned() const override;
   Result<Outcome> finish() override;
 
@@ -32,7 +33,7 @@ class LocalExchange : public Exchange {
   void push(SlotId slot, Payload gradient);
   void note(history::Span::What what, Time begin, Time end);
 
-  cluster::LocalCluster& cluster_;
+  cluster::Cluster& cluster_;
   const Options& options_;
   const std::uint32_t replica_;
   std::uint64_t samples_ = 0;

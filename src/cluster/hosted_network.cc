@@ -1,0 +1,248 @@
+#include "cluster/hosted_network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cluster/terms.h"
+
+namespace yoke::cluster {
+namespace {
+
+// A pass over fewer floats than this is done at once: handing it to another thread would take longer.
+constexpr std::size_t kAtOnce = 1u << 16;
+
+core::SequencerOptions with_shards(core::SequencerOptions options, std::uint32_t shards) {
+  options.shards = shards;
+  return options;
+}
+
+}  // namespace
+
+HostedNetwork::HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::JobTerms terms, Layout layout,
+                             Outlet& outlet, Workers& workers, std::shared_ptr<transport::Arena> arena,
+                             std::shared_ptr<history::Recorder> recorder)
+    : network_(network),
+      id_(shard),
+      terms_(std::move(terms)),
+      layout_(std::move(layout)),
+      plan_(core::plan_blocks(layout_, terms_.shards)),
+      outlet_(outlet),
+      workers_(workers),
+      recorder_(std::move(recorder)),
+      frozen_(layout_.slots.size()),
+      tally_(terms_.replicas),
+      next_ticket_((std::uint64_t{shard} + 1) << 40) {  // no two servers' alike: histories are put together
+  if (id_ == 0) {
+    auto options = with_shards(sequencer_options(terms_), plan_.shards());
+    if (network_ > 0) options.steps = 0;  // only the first network's steps end the job
+    sequencer_.emplace(options);
+    for (SlotId slot = 0; slot < layout_.slots.size(); ++slot)
+      if (layout_.slots[slot].frozen) frozen_[slot].resize(layout_.slots[slot].size());
+  }
+  if (id_ >= plan_.shards()) return;
+  shard_.emplace(id_, plan_);
+  store_ = std::make_unique<ShardStore>(
+      plan_, layout_.groups, id_,
+      VersionedOptions{terms_.optimizer_state == OptimizerState::per_replica, terms_.stale.delay_compensation},
+      [arena = std::move(arena)](std::size_t bytes) { return arena->allocate(bytes); });
+}
+
+// --- the first values ---
+
+Status HostedNetwork::bring(const wire::FirstValues& where, std::span<const float> values) {
+  const auto wrong = [](const char* what) { return Error{Code::corrupt, fmt::format("first values of {}", what)}; };
+  if (where.frozen) {
+    if (where.block >= frozen_.size()) return wrong("a slot that is not there");
+    auto& slot = frozen_[where.block];
+    if (where.offset > slot.size() || values.size() > slot.size() - where.offset) return wrong("more than the slot");
+    std::copy(values.begin(), values.end(), slot.begin() + static_cast<std::ptrdiff_t>(where.offset));
+    return {};
+  }
+  if (where.block >= plan_.blocks.size() || !hosts() || plan_.blocks[where.block].shard != id_)
+    return wrong("a block that is not hosted here");
+  if (values.size() != plan_.blocks[where.block].size) return wrong("a block of another size");
+  store_->initialise(where.block, values);
+  return {};
+}
+
+// --- the machines ---
+
+Status HostedNetwork::check_push(const wire::Push& push, std::size_t bytes) const {
+  if (!hosts() || push.block >= plan_.blocks.size() || plan_.blocks[push.block].shard != id_)
+    return Error{Code::corrupt, "a gradient for a block that is not hosted here"};
+  if (bytes > 0 && bytes != plan_.blocks[push.block].size * sizeof(float))
+    return Error{Code::corrupt, "a gradient of another size than its block"};
+  if (!initialised_) return Error{Code::corrupt, "a gradient before the first values"};
+  return {};
+}
+
+void HostedNetwork::receive(const wire::Address& from, wire::Message message, transport::Bytes payload) {
+  if (auto* push = std::get_if<wire::Push>(&message)) {
+    push->ticket = 0;
+    if (!payload.bytes.empty()) {
+      push->ticket = ++next_ticket_;
+      held_[push->ticket] = {std::move(payload), push->gradient, push->block};
+    }
+    deliver(wire::shard_at(id_), core::Received{from, std::move(message)});
+    return;
+  }
+  const bool to_sequencer =
+      std::holds_alternative<wire::Hello>(message) || std::holds_alternative<wire::Report>(message) ||
+      std::holds_alternative<wire::Measured>(message) || std::holds_alternative<wire::Reduced>(message);
+  if (const auto* hello = std::get_if<wire::Hello>(&message); hello && sequencer_) {
+    tally_.expect(hello->samples);
+    if (recorder_ && network_ == 0 && !std::exchange(terms_written_, true)) {
+      history::Terms terms{with_shards(sequencer_options(terms_), plan_.shards()), {}, hello->samples, hello->batch};
+      for (const auto& blocks : plan_.of_shard) terms.shard_blocks.push_back(static_cast<std::uint32_t>(blocks.size()));
+      record(std::move(terms));
+    }
+  }
+  if (to_sequencer ? !sequencer_ : !shard_) return;
+  deliver(to_sequencer ? wire::kSequencer : wire::shard_at(id_), core::Received{from, std::move(message)});
+}
+
+void HostedNetwork::down(const wire::Life& life, const std::string& reason) {
+  if (!sequencer_ || sequencer_->done()) return;
+  record(history::Left{life, reason});
+  deliver(wire::kSequencer, core::Down{life, reason});
+}
+
+void HostedNetwork::stop(const std::string& reason) {
+  if (!sequencer_ || sequencer_->done() || !sequencer_->stopped().empty()) return;
+  record(history::Stopped{reason});
+  deliver(wire::kSequencer, core::Stop{reason});
+}
+
+void HostedNetwork::deliver(const wire::Address& to, core::Event event) {
+  inbox_.emplace_back(to, std::move(event));
+  if (!draining_) drain();
+}
+
+void HostedNetwork::drain() {
+  draining_ = true;
+  core::Effects effects;
+  while (!inbox_.empty()) {
+    const auto [to, event] = std::move(inbox_.front());
+    inbox_.pop_front();
+    effects.clear();
+    if (to == wire::kSequencer)
+      sequencer_->on(event, outlet_.now(), effects);
+    else
+      shard_->on(event, outlet_.now(), effects);
+    for (const auto& effect : effects) carry_out(to, effect);
+  }
+  draining_ = false;
+}
+
+void HostedNetwork::carry_out(const wire::Address& actor, const core::Effect& effect) {
+  if (recorder_ && network_ == 0) recorder_->add_effect(outlet_.now(), actor, effect);
+  if (const auto* send = std::get_if<core::Send>(&effect)) {
+    on_send(actor, *send);
+  } else if (const auto* check = std::get_if<core::Verify>(&effect)) {
+    verify(*check);
+  } else if (const auto* size_up = std::get_if<core::Measure>(&effect)) {
+    measure(*size_up);
+  } else if (const auto* update = std::get_if<core::Reduce>(&effect)) {
+    reduce(*update);
+  } else if (std::holds_alternative<core::Publish>(effect)) {
+    store_->publish();
+  } else if (const auto* release = std::get_if<core::Release>(&effect)) {
+    held_.erase(release->ticket);
+  } else if (const auto* say = std::get_if<core::Say>(&effect)) {
+    outlet_.say(say->text);
+  }
+}
+
+void HostedNetwork::on_send(const wire::Address& actor, const core::Send& send) {
+  if (const auto* r = std::get_if<wire::Record>(&send.message); r && r->index >= next_record_) {
+    next_record_ = r->index + 1;
+    if (sequencer_) tally_.add(*r);
+  }
+  if (std::holds_alternative<wire::Assign>(send.message)) tally_.count_assignment();
+  if (const auto* told = std::get_if<wire::Settled>(&send.message); told && network_ == 0)
+    record(history::Told{told->verdict});
+  if (const auto* parameters = std::get_if<wire::Parameters>(&send.message)) show(send.to.id, parameters->version);
+  const bool here = (send.to == wire::kSequencer && sequencer_) || (send.to == wire::shard_at(id_) && shard_);
+  if (here)
+    inbox_.emplace_back(send.to, core::Received{actor, send.message});
+  else
+    outlet_.send(network_, actor, send.to, send.message);
+}
+
+void HostedNetwork::show(wire::ReplicaId replica, wire::Version version) {
+  store_->shown_to(replica);
+  for (const auto block : plan_.of_shard[id_])
+    outlet_.send_values(network_, replica, block, version, store_->present(block));
+}
+
+// --- the passes ---
+
+void HostedNetwork::pass(std::size_t floats, std::function<void()> work, std::function<void()> then) {
+  if (floats < kAtOnce) {
+    work();
+    return then();
+  }
+  workers_.post([self = shared_from_this(), work = std::move(work), then = std::move(then)] {
+    work();
+    self->outlet_.post([self, then] { then(); });
+  });
+}
+
+void HostedNetwork::verify(const core::Verify& verify) {
+  const auto& held = held_.at(verify.ticket);  // stays: it is released only after we answer
+  const std::span<const float> values(held.values(), plan_.blocks[verify.block].size);
+  const auto gradient = held.gradient;
+  auto check = std::make_shared<kernel::Check>();
+  pass(
+      values.size(), [values, check] { *check = kernel::check(values); },
+      [this, verify, gradient, check] {
+        if (network_ == 0) record(history::Examined{verify.ticket, gradient, verify.block, check->finite});
+        core::Verified verified{verify.ticket, check->finite, check->sum_squares, ""};
+        if (!check->finite)
+          verified.reason = fmt::format("replica {}: the gradient of {} has NaN or infinite values",
+                                        gradient.life.replica, layout_.slots[plan_.blocks[verify.block].slot].name);
+        deliver(wire::shard_at(id_), std::move(verified));
+      });
+}
+
+std::vector<Part> HostedNetwork::parts_of(const std::vector<core::Share>& shares) const {
+  std::vector<Part> parts;
+  for (const auto& share : shares)
+    parts.push_back({share.gradient.life.replica, held_.at(share.ticket).values(), share.weight});
+  return parts;
+}
+
+void HostedNetwork::measure(const core::Measure& measure) {
+  std::vector<kernel::Input> inputs;
+  for (const auto& part : parts_of(measure.shares)) inputs.push_back({part.values, static_cast<float>(part.weight)});
+  const auto size = plan_.blocks[measure.block].size;
+  auto squares = std::make_shared<double>(0);
+  pass(
+      size * std::max<std::size_t>(1, inputs.size()),
+      [inputs, size, squares] { *squares = kernel::sum_squares_of_mean(inputs, size); },
+      [this, block = measure.block, step = measure.step, squares] {
+        deliver(wire::shard_at(id_), core::BlockMeasured{block, step, *squares});
+      });
+}
+
+void HostedNetwork::reduce(const core::Reduce& reduce) {
+  if (!store_->prepare_next(reduce.shares)) {
+    // Nothing can be made without memory: the replicas' deadline ends the job, and this says why.
+    outlet_.say(fmt::format("shard {}: there is no memory for the next version ({} bytes)", id_, store_->bytes()));
+    return;
+  }
+  history::Made made{id_, reduce.block, reduce.step + 1, {}, reduce.rate, reduce.scale};
+  if (recorder_ && network_ == 0)
+    for (const auto& share : reduce.shares)
+      made.used.push_back({share.ticket, held_.at(share.ticket).gradient, share.weight});
+  const auto floats = plan_.blocks[reduce.block].size * std::max<std::size_t>(1, reduce.shares.size());
+  pass(
+      floats, [this, reduce, parts = parts_of(reduce.shares)] { store_->reduce(reduce, parts); },
+      [this, block = reduce.block, version = reduce.step + 1, made = std::move(made)] {
+        if (recorder_ && network_ == 0) record(made);
+        deliver(wire::shard_at(id_), core::BlockReduced{block, version});
+      });
+}
+
+}  // namespace yoke::cluster

@@ -1,0 +1,118 @@
+// One network on one server: the shard that the server hosts, on the first server the sequencer besides, and the
+// payload that is theirs for a while. Turns messages into events for the machines of core, and their effects into
+// passes and messages. Everything happens in the loop's thread but the passes, which the workers run.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster/shard_store.h"
+#include "cluster/tally.h"
+#include "cluster/workers.h"
+#include "core/sequencer.h"
+#include "core/shard.h"
+#include "history/recorder.h"
+#include "transport/arena.h"
+#include "transport/connection.h"
+#include "wire/job.h"
+
+namespace yoke::cluster {
+
+// The way from a network to the other processes; the server's.
+class Outlet {
+ public:
+  virtual ~Outlet() = default;
+  // A message to whoever is elsewhere; lost when nobody is there.
+  virtual void send(std::uint32_t network, const wire::Address& from, const wire::Address& to,
+                    const wire::Message& message) = 0;
+  // A block's values to a replica.
+  virtual void send_values(std::uint32_t network, wire::ReplicaId replica, wire::BlockId block, wire::Version version,
+                           ShardStore::Values values) = 0;
+  // Later, in the loop's thread; from any thread.
+  virtual void post(std::function<void()> call) = 0;
+  virtual Time now() const = 0;
+  virtual void say(const std::string& text) = 0;
+};
+
+class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
+ public:
+  HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::JobTerms terms, Layout layout, Outlet& outlet,
+                Workers& workers, std::shared_ptr<transport::Arena> arena, std::shared_ptr<history::Recorder> recorder);
+
+  const wire::JobTerms& terms() const { return terms_; }
+  const Layout& layout() const { return layout_; }
+  const core::BlockPlan& plan() const { return plan_; }
+  // Does this server host a part of it? A small network may have fewer shards than there are servers.
+  bool hosts() const { return shard_.has_value(); }
+  std::uint64_t shard_bytes() const { return store_ ? store_->bytes() : 0; }
+
+  // --- the first values ---
+  Status bring(const wire::FirstValues& where, std::span<const float> values);
+  void brought() { initialised_ = true; }
+  bool initialised() const { return initialised_; }
+  const std::vector<std::vector<float>>& frozen() const { return frozen_; }  // by slot; on the first server
+  ShardStore::Values first(wire::BlockId block) const { return store_->present(block); }
+
+  // --- training ---
+  // Is this a push that may come, of this size?
+  Status check_push(const wire::Push& push, std::size_t bytes) const;
+  void receive(const wire::Address& from, wire::Message message, transport::Bytes payload);
+  void down(const wire::Life& life, const std::string& reason);
+  void stop(const std::string& reason);
+
+  // --- on the first server ---
+  const core::Sequencer* sequencer() const { return sequencer_ ? &*sequencer_ : nullptr; }
+  const Tally& tally() const { return tally_; }
+
+ private:
+  struct Held {  // a payload that is ours until its release
+    transport::Bytes payload;
+    wire::GradientId gradient;
+    wire::BlockId block = 0;
+    const float* values() const { return reinterpret_cast<const float*>(payload.bytes.data()); }
+  };
+
+  void deliver(const wire::Address& to, core::Event event);
+  void drain();
+  void carry_out(const wire::Address& actor, const core::Effect& effect);
+  void on_send(const wire::Address& actor, const core::Send& send);
+  void verify(const core::Verify& verify);
+  void measure(const core::Measure& measure);
+  void reduce(const core::Reduce& reduce);
+  void pass(std::size_t floats, std::function<void()> work, std::function<void()> then);
+  std::vector<Part> parts_of(const std::vector<core::Share>& shares) const;
+  void show(wire::ReplicaId replica, wire::Version version);
+  void record(history::What what) {
+    if (recorder_) recorder_->add(outlet_.now(), std::move(what));
+  }
+
+  const std::uint32_t network_;
+  const wire::ShardId id_;
+  const wire::JobTerms terms_;
+  const Layout layout_;
+  const core::BlockPlan plan_;
+  Outlet& outlet_;
+  Workers& workers_;
+  const std::shared_ptr<history::Recorder> recorder_;
+  std::unique_ptr<ShardStore> store_;
+  std::vector<std::vector<float>> frozen_;
+  bool initialised_ = false;
+
+  std::optional<core::Sequencer> sequencer_;
+  std::optional<core::Shard> shard_;
+  Tally tally_;
+  std::uint64_t next_record_ = 0;
+  bool terms_written_ = false;
+  std::deque<std::pair<wire::Address, core::Event>> inbox_;
+  bool draining_ = false;
+  std::unordered_map<wire::Ticket, Held> held_;
+  wire::Ticket next_ticket_;
+};
+
+}  // namespace yoke::cluster

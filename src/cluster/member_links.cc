@@ -1,0 +1,83 @@
+#include "cluster/member_links.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "wire/codec.h"
+
+namespace yoke::cluster {
+namespace {
+
+constexpr auto kLook = std::chrono::seconds(1);    // how often a wait looks at what heartbeats have brought
+constexpr auto kAnswer = std::chrono::seconds(2);  // for the name of who is waited for
+
+}  // namespace
+
+Time Links::now() const {
+  return std::max(transport::Loop::now(), Time(static_cast<std::int64_t>(clock.load(std::memory_order_relaxed))));
+}
+
+void Links::send(wire::ShardId server, std::string control, transport::Bytes payload,
+                 transport::Connection::Completion done) {
+  loop->post(
+      [this, server, control = std::move(control), payload = std::move(payload), done = std::move(done)]() mutable {
+        transport::ConnectionPtr connection;
+        {
+          const std::lock_guard lock(mutex);
+          connection = servers.at(server).connection;
+        }
+        if (connection)
+          connection->send(std::move(control), std::move(payload), std::move(done));
+        else if (done)
+          done(false);
+      });
+}
+
+Status Links::wait(Lock& lock, const std::string& doing, const std::function<bool()>& until) {
+  auto seen = changes;
+  std::uint64_t heard = 0;
+  auto give_up = transport::Loop::now() + options.deadline;
+  const auto progress_there = [&] {
+    std::uint64_t sum = 0;
+    for (const auto& link : servers)
+      if (link.connection) sum += link.connection->peer_progress();
+    return sum;
+  };
+  while (!until()) {
+    if (fatal) return *fatal;
+    const auto progressed = progress_there();
+    if (changes != seen || progressed != heard) {
+      seen = changes;
+      heard = progressed;
+      give_up = transport::Loop::now() + options.deadline;
+    }
+    const auto left = give_up - transport::Loop::now();
+    if (left <= Duration::zero()) {
+      const auto told = ask_account(lock, kAnswer);
+      return Error{Code::timed_out,
+                   fmt::format("replica {}: {} for {:.1f} s without any news, waiting for {}; if that is normal here, "
+                               "raise --deadline",
+                               life.replica, doing, std::chrono::duration<double>(options.deadline).count(),
+                               told && !told->waiting_for.empty() ? told->waiting_for : "the servers")};
+    }
+    wake.wait_for(lock, std::min<Duration>(left, kLook));
+  }
+  return {};
+}
+
+Result<wire::Account> Links::ask_account(Lock& lock, Duration deadline) {
+  account.reset();
+  if (fatal) return *fatal;
+  send(0, wire::encode(wire::AskAccount{}));
+  const auto give_up = transport::Loop::now() + deadline;
+  while (!account && !fatal) {
+    const auto left = give_up - transport::Loop::now();
+    if (left <= Duration::zero()) return Error{Code::timed_out, "the first server does not answer"};
+    wake.wait_for(lock, left);
+  }
+  if (!account) return *fatal;
+  return std::move(*account);
+}
+
+}  // namespace yoke::cluster

@@ -1,0 +1,64 @@
+// A member's connections to the servers, as its clusters use them. One lock for all that the loop's thread and the
+// replica's thread share; waits are on one condition, and have a deadline of silence.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/member.h"
+#include "transport/connection.h"
+
+namespace yoke::cluster {
+
+class RemoteCluster;
+
+struct Links {
+  struct Link {
+    transport::ConnectionPtr connection;
+    bool up = false;
+    bool down = false;
+    bool by_pointer = false;  // its payloads lie where they can be read: shared memory, or this process's own
+    std::string name;
+    std::optional<wire::JobMessage> announced;
+  };
+
+  MemberOptions options;
+  transport::Loop* loop = nullptr;
+  std::shared_ptr<transport::Arena> arena;
+  wire::Life life;
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::vector<Link> servers;   // by shard
+  std::optional<Error> fatal;  // why nothing more can be done
+  std::uint64_t changes = 0;   // grows with every event
+  std::optional<wire::Welcome> welcome;
+  std::optional<wire::Account> account;
+  bool chief = false;
+  bool concluded = false;                            // somebody has drawn the conclusion
+  std::map<std::uint32_t, RemoteCluster*> clusters;  // by network: those that hear
+  std::atomic<std::uint64_t> progress{0};            // told with heartbeats
+  std::atomic<std::uint64_t> clock{0};
+
+  std::mutex news_mutex;  // held while the call runs
+  std::function<void(const wire::StepNews&)> on_news;
+
+  using Lock = std::unique_lock<std::mutex>;
+
+  Time now() const;
+  // From any thread, in order.
+  void send(wire::ShardId server, std::string control, transport::Bytes payload = {},
+            transport::Connection::Completion done = {});
+  // Waits until it is so, or nothing can come of it any more, or nothing at all has happened for the deadline.
+  Status wait(Lock& lock, const std::string& doing, const std::function<bool()>& until);
+  // The account of the first server; waits a while.
+  Result<wire::Account> ask_account(Lock& lock, Duration deadline);
+};
+
+}  // namespace yoke::cluster

@@ -1,0 +1,329 @@
+#include "cluster/remote_cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "wire/codec.h"
+
+namespace yoke::cluster {
+namespace {
+
+constexpr std::size_t kPiece = 1u << 18;  // floats of a frozen slot in one message
+constexpr auto kAccountDeadline = std::chrono::seconds(10);
+
+// For as long as it lives a flag is set; under the lock at both ends.
+class While {
+ public:
+  explicit While(bool& flag) : flag_(flag) { flag_ = true; }
+  ~While() { flag_ = false; }
+  While(const While&) = delete;
+  While& operator=(const While&) = delete;
+
+ private:
+  bool& flag_;
+};
+
+}  // namespace
+
+RemoteCluster::RemoteCluster(Links& links, std::uint32_t network, Layout layout, core::BlockPlan plan)
+    : links_(links),
+      network_(network),
+      layout_(std::move(layout)),
+      plan_(std::move(plan)),
+      newest_(plan_.shards(), 0) {}
+
+RemoteCluster::~RemoteCluster() {
+  const Links::Lock lock(links_.mutex);
+  if (const auto it = links_.clusters.find(network_); it != links_.clusters.end() && it->second == this)
+    links_.clusters.erase(it);
+}
+
+void RemoteCluster::record(history::What what) const {
+  if (links_.options.recorder && network_ == 0) links_.options.recorder->add(links_.now(), std::move(what));
+}
+
+std::span<float> RemoteCluster::place(wire::BlockId id) const {
+  const auto& block = plan_.blocks[id];
+  return places_[block.slot].subspan(block.offset, block.size);
+}
+
+// --- setting out ---
+
+Status RemoteCluster::attach(wire::ReplicaId, Places places) {
+  Links::Lock lock(links_.mutex);
+  places_ = std::move(places);
+  const While attaching(attaching_);
+  if (bring_) {
+    if (auto brought = bring_values(lock); !brought) return brought;
+  } else {
+    for (wire::ShardId server = 0; server < links_.servers.size(); ++server)
+      links_.send(server, wire::encode(wire::FirstValuesDone{network_}));
+  }
+  return links_.wait(lock, "starting", [&] { return first_values_ == links_.servers.size(); });
+}
+
+Status RemoteCluster::bring_values(Links::Lock& lock) {
+  // The values are the caller's: they are sent from where they are, and he is kept until they have gone out.
+  auto pending = std::make_shared<std::size_t>(0);
+  const auto send = [&](wire::ShardId server, const wire::FirstValues& what, std::span<const float> values) {
+    ++*pending;
+    links_.send(server, wire::encode(what), {std::as_bytes(values), nullptr}, [this, pending](bool) {
+      const std::lock_guard inner(links_.mutex);
+      --*pending;
+      links_.wake.notify_all();
+    });
+  };
+  for (const auto& block : plan_.blocks) send(block.shard, {network_, block.id, false, 0}, place(block.id));
+  for (SlotId slot = 0; slot < layout_.slots.size(); ++slot) {
+    if (!layout_.slots[slot].frozen) continue;
+    const std::span<const float> values = places_[slot];
+    for (std::size_t at = 0; at < values.size(); at += kPiece)
+      send(0, {network_, slot, true, at}, values.subspan(at, std::min(kPiece, values.size() - at)));
+  }
+  for (wire::ShardId server = 0; server < links_.servers.size(); ++server)
+    links_.send(server, wire::encode(wire::FirstValuesDone{network_}));
+  return links_.wait(lock, "bringing the first values", [&] { return *pending == 0; });
+}
+
+void RemoteCluster::join(wire::ReplicaId, std::uint64_t samples, std::uint32_t batch) {
+  const Links::Lock lock(links_.mutex);
+  if (side_) return;
+  batch_ = batch;
+  side_.emplace(links_.life, plan_, samples, batch);
+  core::Effects effects;
+  side_->join(effects);
+  carry_out(effects);
+}
+
+// --- the machine, under the lock ---
+
+void RemoteCluster::deliver(core::Event event) {
+  core::Effects effects;
+  side_->on(event, links_.now(), effects);
+  if (taken_ > 0 && side_->verdict(taken_)) abandoned_ = true;
+  carry_out(effects);
+}
+
+void RemoteCluster::carry_out(const core::Effects& effects) {
+  const auto self = wire::replica_at(links_.life.replica);
+  for (const auto& effect : effects) {
+    const auto* send = std::get_if<core::Send>(&effect);
+    if (!send) continue;
+    const auto server = send->to.role == wire::Address::Role::shard ? send->to.id : 0;
+    transport::Bytes payload;
+    if (const auto* push = std::get_if<wire::Push>(&send->message); push && push->ticket != 0) {
+      auto& gradient = pushing_.at(push->ticket);
+      payload = gradient_bytes(gradient.values, gradient.keep, links_.servers[server].by_pointer);
+      pushing_.erase(push->ticket);
+    }
+    links_.send(server, wire::encode(wire::Post{network_, self, send->to, send->message}), std::move(payload));
+  }
+}
+
+// Memory that the servers can read, if they can read any: where the gradient was born, or a copy.
+transport::Bytes RemoteCluster::gradient_bytes(std::span<const float> values, const std::shared_ptr<const void>& keep,
+                                               bool by_pointer) {
+  const auto bytes = std::as_bytes(values);
+  if (!by_pointer || links_.arena->find(bytes.data(), bytes.size())) return {bytes, keep};
+  auto copy = links_.arena->allocate(bytes.size());
+  if (!copy) return {bytes, keep};
+  std::memcpy(copy.get(), bytes.data(), bytes.size());
+  return {{copy.get(), bytes.size()}, copy};
+}
+
+Result<transport::Sink> RemoteCluster::announced(const wire::JobMessage& message, std::size_t bytes, bool by_pointer) {
+  const auto wrong = [](const char* what) { return Error{Code::corrupt, what}; };
+  if (const auto* first = std::get_if<wire::FirstValues>(&message)) {
+    if (!attaching_) return wrong("first values that nobody waits for");
+    std::span<float> to;
+    if (first->frozen) {
+      if (first->block >= places_.size() || !layout_.slots[first->block].frozen) return wrong("values of no slot");
+      to = places_[first->block];
+      const auto floats = bytes / sizeof(float);
+      if (first->offset > to.size() || floats > to.size() - first->offset) return wrong("values outside of their slot");
+      to = to.subspan(first->offset, floats);
+    } else {
+      if (first->block >= plan_.blocks.size()) return wrong("values of no block");
+      to = place(first->block);
+    }
+    if (to.size_bytes() != bytes) return wrong("values of another size than their place");
+    return transport::Sink{std::as_writable_bytes(to)};
+  }
+  const auto* values = std::get_if<wire::BlockValues>(&message);
+  if (!values || values->block >= plan_.blocks.size()) return wrong("a payload where none belongs");
+  if (bytes != plan_.blocks[values->block].size * sizeof(float))
+    return wrong("values of another size than their block");
+  if (!inside_ || by_pointer) return transport::Sink{};
+  return transport::Sink{std::as_writable_bytes(place(values->block))};
+}
+
+void RemoteCluster::received(wire::ShardId, wire::JobMessage message, transport::Bytes payload) {
+  if (const auto* opened_here = std::get_if<wire::Opened>(&message)) {
+    ++opened_;
+    bring_ = bring_ || opened_here->bring_values;
+  } else if (std::holds_alternative<wire::FirstValuesDone>(message)) {
+    ++first_values_;
+  } else if (const auto* values = std::get_if<wire::BlockValues>(&message)) {
+    const bool in_place = reinterpret_cast<const float*>(payload.bytes.data()) ==
+                          (places_.empty() ? nullptr : place(values->block).data());
+    arrived_[values->block] = {std::move(payload), in_place};
+  } else if (const auto* post = std::get_if<wire::Post>(&message)) {
+    if (const auto* parameters = std::get_if<wire::Parameters>(&post->message))
+      if (parameters->shard < newest_.size()) newest_[parameters->shard] = parameters->version;
+    if (side_) deliver(core::Received{post->from, post->message});
+  }
+}
+
+// --- what the replica does ---
+
+Result<Work> RemoteCluster::next(wire::ReplicaId) {
+  Links::Lock lock(links_.mutex);
+  auto& side = *side_;
+  const auto has_work = [&] {
+    return side.work() && side.work()->gradient.sequence > taken_ && side.parameters_here() &&
+           !side.verdict(side.work()->gradient.sequence);
+  };
+  {
+    const While inside(inside_);
+    const auto waited =
+        links_.wait(lock, "idle", [&] { return has_work() || side.done() || !side.turned_away().empty(); });
+    if (!waited) return waited.error();
+    if (!side.turned_away().empty()) return Error{Code::refused, side.turned_away()};
+  }
+  Work work;
+  work.pulling = now();
+  work.done = !has_work();
+  if (work.done) {
+    if (auto fetched = fetch(lock, side.final_version(), "taking the last version"); !fetched) return fetched.error();
+    return work;
+  }
+  work.assign = *side.work();
+  taken_ = work.assign.gradient.sequence;
+  samples_ = work.assign.range ? static_cast<std::uint32_t>(work.assign.range->size()) : batch_;
+  abandoned_ = false;
+  for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard) {
+    side.installed(shard, newest_[shard]);
+    record(history::Installed{work.assign.gradient, shard, newest_[shard]});
+  }
+  install(lock);
+  links_.progress.fetch_add(1, std::memory_order_relaxed);
+  return work;
+}
+
+// Copies what has come and is not in its place yet; the servers get it back then.
+void RemoteCluster::install(Links::Lock& lock) {
+  auto arrived = std::exchange(arrived_, {});
+  lock.unlock();
+  for (const auto& [block, values] : arrived)
+    if (!values.in_place) std::memcpy(place(block).data(), values.bytes.bytes.data(), values.bytes.bytes.size());
+  arrived.clear();
+  lock.lock();
+}
+
+// Asks every shard for this version or a newer one, and waits for it.
+Status RemoteCluster::fetch(Links::Lock& lock, wire::Version version, const char* doing) {
+  const auto here = [&] {
+    return std::all_of(newest_.begin(), newest_.end(), [&](auto newest) { return newest >= version; });
+  };
+  const auto self = wire::replica_at(links_.life.replica);
+  for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard)
+    if (newest_[shard] < version)
+      links_.send(shard,
+                  wire::encode(wire::Post{network_, self, wire::shard_at(shard), wire::Pull{links_.life, version}}));
+  {
+    const While inside(inside_);
+    if (auto waited = links_.wait(lock, doing, here); !waited) return waited;
+  }
+  install(lock);
+  return {};
+}
+
+void RemoteCluster::push(wire::ReplicaId, SlotId slot, Payload gradient) {
+  const Links::Lock lock(links_.mutex);
+  if (abandoned_ || !side_ || !side_->work()) return;
+  // A gradient that counts is computed on what the history says, also when this process ends in the next moment.
+  if (links_.options.recorder) static_cast<void>(links_.options.recorder->flush());
+  core::Effects effects;
+  for (const auto id : plan_.of_slot[slot]) {
+    const auto& block = plan_.blocks[id];
+    wire::Ticket ticket = 0;
+    if (!gradient.values.empty()) {
+      ticket = next_ticket_++;
+      pushing_[ticket] = {gradient.values.subspan(block.offset, block.size), gradient.keep};
+    }
+    side_->push(id, ticket, samples_, effects);
+  }
+  carry_out(effects);
+  links_.progress.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::shared_ptr<std::byte> RemoteCluster::memory(std::size_t bytes) {
+  const Links::Lock lock(links_.mutex);
+  const bool shared =
+      std::any_of(links_.servers.begin(), links_.servers.end(), [](const auto& link) { return link.by_pointer; });
+  return shared ? links_.arena->allocate(bytes) : nullptr;
+}
+
+Result<wire::Verdict> RemoteCluster::settle(wire::ReplicaId) {
+  Links::Lock lock(links_.mutex);
+  const auto waited =
+      links_.wait(lock, "waiting for its gradient to count", [&] { return side_->verdict(taken_) != nullptr; });
+  if (!waited) return waited.error();
+  const auto verdict = *side_->verdict(taken_);
+  // An optimizer of the user's own wants the mean gradient now, not with the next work.
+  if (redirected_ && verdict.fate == wire::Fate::applied)
+    if (auto fetched = fetch(lock, verdict.version, "taking the mean gradient"); !fetched) return fetched.error();
+  return verdict;
+}
+
+void RemoteCluster::stop(const std::string& reason) { links_.send(0, wire::encode(wire::StopNow{reason})); }
+
+void RemoteCluster::redirect(wire::ReplicaId, Places places) {
+  const Links::Lock lock(links_.mutex);
+  places_ = std::move(places);
+  redirected_ = true;
+}
+
+// --- how it goes ---
+
+void RemoteCluster::tell(const wire::StepNews& news) { links_.send(0, wire::encode(news)); }
+
+void RemoteCluster::on_news(std::function<void(const wire::StepNews&)> call) {
+  const std::lock_guard lock(links_.news_mutex);
+  links_.on_news = std::move(call);
+}
+
+bool RemoteCluster::chief(wire::ReplicaId) const {
+  const Links::Lock lock(links_.mutex);
+  return links_.chief;
+}
+
+Result<bool> RemoteCluster::await_conclusion(wire::ReplicaId) {
+  Links::Lock lock(links_.mutex);
+  const auto waited = links_.wait(lock, "waiting for the result", [&] { return links_.chief || links_.concluded; });
+  if (!waited) return waited.error();
+  return !links_.concluded;
+}
+
+void RemoteCluster::conclude(wire::ReplicaId) { links_.send(0, wire::encode(wire::Concluded{})); }
+
+bool RemoteCluster::done() const {
+  const Links::Lock lock(links_.mutex);
+  return side_ && side_->done();
+}
+
+wire::Version RemoteCluster::committed() const {
+  const Links::Lock lock(links_.mutex);
+  if (side_ && side_->done()) return side_->final_version();
+  return newest_.empty() ? 0 : *std::min_element(newest_.begin(), newest_.end());
+}
+
+Result<wire::Account> RemoteCluster::account() {
+  Links::Lock lock(links_.mutex);
+  return links_.ask_account(lock, kAccountDeadline);
+}
+
+}  // namespace yoke::cluster

@@ -1,0 +1,91 @@
+// A network whose parameters live on servers in other processes, as the one replica of this process sees it.
+//
+// The replica's thread computes, waits and copies; the loop's thread hears. What the two share stands behind the links'
+// lock. Parameters that come over a socket are read straight into their places when the replica waits for them, else
+// they wait in memory of the connection's; those in shared memory are copied by the replica's own thread from where the
+// server has them.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "cluster/member_links.h"
+#include "core/replica_side.h"
+
+namespace yoke::cluster {
+
+class RemoteCluster : public Cluster {
+ public:
+  // `links` outlive it.
+  RemoteCluster(Links& links, std::uint32_t network, Layout layout, core::BlockPlan plan);
+  ~RemoteCluster() override;
+
+  const core::BlockPlan& plan() const override { return plan_; }
+  const Layout& layout() const override { return layout_; }
+  Status attach(wire::ReplicaId replica, Places places) override;
+  void join(wire::ReplicaId replica, std::uint64_t samples, std::uint32_t batch) override;
+  Result<Work> next(wire::ReplicaId replica) override;
+  void push(wire::ReplicaId replica, SlotId slot, Payload gradient) override;
+  std::shared_ptr<std::byte> memory(std::size_t bytes) override;
+  bool abandoned(wire::ReplicaId) const override { return abandoned_.load(std::memory_order_relaxed); }
+  Result<wire::Verdict> settle(wire::ReplicaId replica) override;
+  void leave(wire::ReplicaId, const std::string&) override {}  // the member leaves as a whole
+  void stop(const std::string& reason) override;
+  void stir() override { links_.progress.fetch_add(1, std::memory_order_relaxed); }
+  void redirect(wire::ReplicaId replica, Places places) override;
+  void tell(const wire::StepNews& news) override;
+  void on_news(std::function<void(const wire::StepNews&)> call) override;
+  bool chief(wire::ReplicaId replica) const override;
+  Result<bool> await_conclusion(wire::ReplicaId replica) override;
+  void conclude(wire::ReplicaId replica) override;
+  Time now() const override { return links_.now(); }
+  bool done() const override;
+  wire::Version committed() const override;
+  Result<wire::Account> account() override;
+
+  // --- the member's, in the loop's thread, under the links' lock ---
+  Result<transport::Sink> announced(const wire::JobMessage& message, std::size_t bytes, bool by_pointer);
+  void received(wire::ShardId server, wire::JobMessage message, transport::Bytes payload);
+  bool over() const { return side_ && side_->done(); }
+  // The servers have taken the network in.
+  bool opened() const { return opened_ == links_.servers.size(); }
+
+ private:
+  struct Arrived {  // a block's values, not yet in their place
+    transport::Bytes bytes;
+    bool in_place = false;
+  };
+  std::span<float> place(wire::BlockId block) const;
+  void carry_out(const core::Effects& effects);
+  void deliver(core::Event event);
+  Status fetch(Links::Lock& lock, wire::Version version, const char* doing);
+  void install(Links::Lock& lock);
+  void record(history::What what) const;
+  Status bring_values(Links::Lock& lock);
+  transport::Bytes gradient_bytes(std::span<const float> values, const std::shared_ptr<const void>& keep,
+                                  bool by_pointer);
+
+  Links& links_;
+  const std::uint32_t network_;
+  const Layout layout_;
+  const core::BlockPlan plan_;
+  std::size_t opened_ = 0;
+  bool bring_ = false;
+  std::size_t first_values_ = 0;  // servers that are through with the first values
+  Places places_;
+  bool redirected_ = false;
+  bool attaching_ = false;  // first values may be written to their places
+  bool inside_ = false;     // the replica waits for parameters: they may be written to their places
+
+  std::optional<core::ReplicaSide> side_;
+  wire::Sequence taken_ = 0;   // the last work given to the caller
+  std::uint32_t samples_ = 0;  // in the present work
+  std::uint32_t batch_ = 1;
+  std::atomic<bool> abandoned_{false};
+  std::map<wire::BlockId, Arrived> arrived_;
+  std::vector<wire::Version> newest_;  // by shard: what has come whole
+  std::map<wire::Ticket, Payload> pushing_;
+  wire::Ticket next_ticket_ = 1;
+};
+
+}  // namespace yoke::cluster

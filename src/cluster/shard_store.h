@@ -1,0 +1,67 @@
+// One shard's blocks on a server: the present version of every value, the next one while it is made, and the
+// optimizer's state. A version lies in one piece of memory that others can be shown; it stays as it is while anybody
+// holds it, however long: a reader that is slow, stopped or dead keeps nobody from making the next.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cluster/block_store.h"
+#include "cluster/optimizer_memory.h"
+#include "cluster/versioned_store.h"
+#include "core/block_plan.h"
+
+namespace yoke::cluster {
+
+class ShardStore {
+ public:
+  // Memory for so many bytes, at a cache line; null: there is none.
+  using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t)>;
+
+  // `plan` and `groups` outlive it.
+  ShardStore(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, wire::ShardId shard,
+             VersionedOptions options, Allocate allocate);
+
+  // Bytes of one version.
+  std::size_t bytes() const { return floats_ * sizeof(float); }
+
+  // A block's first values. Before anything else.
+  void initialise(wire::BlockId block, std::span<const float> values);
+
+  // Memory for the next version, if it has none yet; false: there is none to be had. Before its first `reduce`.
+  bool prepare_next(std::span<const core::Share> shares);
+  // Writes the block's next version. From any thread, different blocks at the same time.
+  void reduce(const core::Reduce& pass, std::span<const Part> parts);
+  // The next version is the present one.
+  void publish();
+
+  // A block of the present version; held, it stays as it is.
+  struct Values {
+    std::span<const float> values;
+    std::shared_ptr<const void> keep;
+  };
+  Values present(wire::BlockId block) const;
+  // The replica computes on the present version from now on (delay compensation).
+  void shown_to(wire::ReplicaId replica);
+
+ private:
+  using Memory = std::shared_ptr<std::byte>;
+  float* at(const Memory& version, wire::BlockId block) const;
+
+  const core::BlockPlan& plan_;
+  const std::vector<Optimizer>& groups_;
+  const wire::ShardId shard_;
+  const VersionedOptions options_;
+  const Allocate allocate_;
+  std::map<wire::BlockId, std::size_t> offsets_;  // in floats
+  std::size_t floats_ = 0;
+  Memory present_, next_;
+  std::map<wire::ReplicaId, Memory> then_;               // what each computes on (delay compensation)
+  std::map<wire::ReplicaId, OptimizerMemory> memories_;  // one (of replica 0), or one a replica
+  std::vector<OptimizerMemory*> touched_;                // by block: whose state the pass under way writes
+};
+
+}  // namespace yoke::cluster

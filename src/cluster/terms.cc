@@ -1,0 +1,39 @@
+#include "cluster/terms.h"
+
+#include <limits>
+
+namespace yoke::cluster {
+
+core::SequencerOptions sequencer_options(const wire::JobTerms& terms) {
+  core::SequencerOptions options;
+  options.replicas = terms.replicas;
+  options.spares = terms.spares;
+  options.shards = terms.shards;
+  options.async = terms.strategy == Strategy::async;
+  options.everybody = mirrored(terms);
+  options.epochs = terms.steps > 0 ? std::numeric_limits<std::uint32_t>::max() : terms.epochs;
+  options.steps = terms.steps;
+  options.batch_schedule = terms.batch_schedule;
+  options.warmup_epochs = terms.warmup_epochs;
+  options.warmup_steps = terms.warmup_steps;
+  options.schedule = terms.schedule;
+  if (options.async) options.stale = terms.stale;
+  options.clip_norm = terms.clip_norm;
+  options.max_refusals = terms.max_refusals;
+  return options;
+}
+
+wire::JobTerms terms_of_network(wire::JobTerms terms, std::size_t network) {
+  if (network > 0) {
+    terms.steps = 0;
+    terms.record = false;
+  }
+  return terms;
+}
+
+VersionedOptions versioned_options(const wire::JobTerms& terms) {
+  return {.state_per_replica = terms.optimizer_state == OptimizerState::per_replica,
+          .delay_compensation = terms.stale.delay_compensation};
+}
+
+}  // namespace yoke::cluster

@@ -1,0 +1,70 @@
+#include "cluster/watch.h"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
+#include "cluster/identity.h"
+#include "transport/endpoint.h"
+#include "wire/codec.h"
+
+namespace yoke::cluster {
+namespace {
+
+class Watcher : public transport::Handler {
+ public:
+  void on_up(transport::Connection& connection, const std::string&) override {
+    connection.send(wire::encode(wire::AskAccount{}));
+  }
+  Result<transport::Sink> on_announced(transport::Connection&, const transport::Incoming&) override {
+    return Error{Code::corrupt, "a payload that nobody asked for"};
+  }
+  void on_message(transport::Connection&, transport::Incoming message, transport::Bytes) override {
+    auto decoded = wire::decode(message.control);
+    if (!decoded) return answer(decoded.error());
+    if (auto* account = std::get_if<wire::Account>(&*decoded)) answer(std::move(*account));
+    if (const auto* refusal = std::get_if<wire::Refusal>(&*decoded)) answer(Error{Code::refused, refusal->reason});
+  }
+  void on_down(transport::Connection&, const transport::Failure& failure) override {
+    answer(Error{Code::peer_down, failure.text});
+  }
+
+  Result<wire::Account> wait(const std::string& address, Duration deadline) {
+    std::unique_lock lock(mutex_);
+    if (!wake_.wait_for(lock, deadline, [&] { return answer_.has_value(); }))
+      return Error{Code::timed_out, fmt::format("{} does not answer", address)};
+    return std::move(*answer_);
+  }
+
+ private:
+  void answer(Result<wire::Account> answer) {
+    const std::lock_guard lock(mutex_);
+    if (!answer_) answer_ = std::move(answer);
+    wake_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::optional<Result<wire::Account>> answer_;
+};
+
+}  // namespace
+
+Result<wire::Account> ask_account(const std::string& address, Duration deadline) {
+  const auto parsed = transport::parse_address(address);
+  if (!parsed) return parsed.error();
+  const auto fd = transport::dial(*parsed, deadline);
+  if (!fd) return fd.error();
+  const auto identity = this_process(wire::Role::watcher, 0);
+  transport::Settings settings;
+  settings.introduction = wire::encode_identity(identity);
+  settings.incarnation = identity.incarnation;
+  Watcher watcher;
+  transport::LoopThread thread("yoke-watch");  // ends before the watcher does
+  thread.loop().post([&] { transport::adopt(thread.loop(), *fd, *parsed, settings, watcher); });
+  return watcher.wait(address, deadline);
+}
+
+}  // namespace yoke::cluster

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+#include "cluster/local_cluster.h"
+#include "cluster/member.h"
+#include "cluster/terms.h"
+#include "strategy/strategy.h"
+#include "train/job.h"
+#include "train/run_one.h"
+#include "yoke/run.h"
+
+namespace yoke {
+namespace {
+
+using train::Body;
+using train::Job;
+using train::OpenCluster;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// --- every replica a thread of this process ---
+
+// While no more replicas run than there are cores, a waiting thread may look for a moment before it sleeps: waking a
+// halted virtual core costs tens of microseconds.
+Duration spin_for(const Options& options) {
+  return options.replicas <= std::thread::hardware_concurrency() ? std::chrono::microseconds(100) : Duration::zero();
+}
+
+OpenCluster open_here(const Options& options, const wire::JobTerms& terms) {
+  return [&](std::uint32_t network, const Layout& layout) -> Result<std::unique_ptr<cluster::Cluster>> {
+    auto mine = cluster::terms_of_network(terms, network);
+    cluster::LocalOptions local{.deadline = options.deadline, .spin = spin_for(options)};
+    if (mine.record) local.recorder = options.recorder;
+    return std::unique_ptr<cluster::Cluster>(
+        std::make_unique<cluster::LocalCluster>(layout, std::move(mine), std::move(local)));
+  };
+}
+
+Result<Summary> run_threads(const Options& options, const wire::JobTerms& terms, const Body& body) {
+  Job job(options, open_here(options, terms));
+  std::vector<std::string> lost(options.replicas);
+  const auto start = Clock::now();
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t id = 0; id < options.replicas; ++id) try {
+        threads.emplace_back([&, id] {
+          // LibTorch's generator of random numbers is one for the whole process: the chief draws its first weights
+          // alone.
+          if (options.deterministic && id > 0) job.await_opener(1);
+          if (const auto problem = train::run_replica(job, id, body)) lost[id] = problem->message;
+        });
+      } catch (const std::system_error& problem) {
+        lost[id] = fmt::format("no thread could be had for it: {}", problem.what());
+        job.leave(id, lost[id]);
+      }
+  }
+  Summary summary;
+  bool done = false;
+  if (auto* lead = job.lead()) {
+    const auto account = lead->account();
+    if (!account) return account.error();
+    summary = train::summary_of(*account);
+    done = account->done;
+  }
+  summary.seconds = seconds_since(start);
+  summary.replicas.resize(options.replicas);
+  std::string all_lost;
+  for (std::uint32_t id = 0; id < options.replicas; ++id) {
+    summary.replicas[id].mean_step_seconds = job.mean_work(id);
+    summary.replicas[id].lost = lost[id];  // a body that returned early is not lost
+    if (!lost[id].empty()) all_lost += fmt::format("{}replica {}: {}", all_lost.empty() ? "" : "\n  ", id, lost[id]);
+  }
+  if (done || all_lost.empty()) return summary;  // or the body had enough before the epochs were over
+  return Error{Code::peer_down,
+               fmt::format("training ended at step {} because no replica was left\n  {}", summary.steps, all_lost)};
+}
+
+// --- this process one replica of many ---
+
+Result<Summary> run_member(const Options& options, const wire::JobTerms& terms, const Body& body) {
+  const auto& processes = options.processes;
+  auto joined = cluster::Member::join({.join = processes.join,
+                                       .replica = processes.replica,
+                                       .listen = processes.listen,
+                                       .hosts_shard = processes.hosts_shard,
+                                       .hosts_of = processes.hosts_of,
+                                       .terms = terms,
+                                       .deadline = options.deadline,
+                                       .recorder = options.recorder});
+  if (!joined) return joined.error();
+  auto& member = **joined;
+  const auto id = member.replica();
+  if (id >= options.replicas)
+    return Error{Code::refused,
+                 fmt::format("the first server at {} made this process replica {}, but there are only {}",
+                             processes.join, id, options.replicas)};
+  Job job(
+      options, [&](std::uint32_t network, const Layout& layout) { return member.open(network, layout); }, id);
+  auto summary = train::run_one(job, id, body);
+  member.leave(summary ? "its body has returned" : summary.error().message);
+  return summary;
+}
+
+}  // namespace
+
+Result<Summary> run_job(const Options& options, const Body& body) {
+  const auto terms = strategy::plan(options);
+  if (!terms) return terms.error();
+  return options.processes.join.empty() ? run_threads(options, *terms, body) : run_member(options, *terms, body);
+}
+
+}  // namespace yoke
