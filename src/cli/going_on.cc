@@ -33,7 +33,7 @@ std::size_t replaced(const std::vector<std::string>& words, std::size_t at) {
 
 std::string go_on_words(const std::vector<std::string>& words, const TrainFlags& flags, const std::string& saved,
                         const Summary& summary, std::uint64_t epoch_samples) {
-  std::string text = "yoke train";
+  std::string text = "yoke";
   for (std::size_t i = 0; i < words.size();) {
     const auto count = replaced(words, i);
     if (count == 0) text += " " + quoted(words[i]);

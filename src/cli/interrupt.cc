@@ -9,6 +9,7 @@ namespace yoke::cli {
 namespace {
 
 std::atomic<int> received{0};
+std::atomic<bool> speaks{true};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may use nothing else");
 
 struct sigaction before_int, before_term;
@@ -16,6 +17,7 @@ struct sigaction before_int, before_term;
 extern "C" void on_signal(int number) {
   int nobody = 0;
   if (received.compare_exchange_strong(nobody, number)) {
+    if (!speaks) return;
     constexpr char kWords[] = "\nstopping after this step and saving; once more to stop at once\n";
     [[maybe_unused]] const auto written = write(STDERR_FILENO, kWords, sizeof kWords - 1);
     return;
@@ -25,8 +27,9 @@ extern "C" void on_signal(int number) {
 
 }  // namespace
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt(bool says_so) {
   received = 0;
+  speaks = says_so;
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;

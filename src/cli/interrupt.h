@@ -3,10 +3,10 @@
 
 namespace yoke::cli {
 
-// Catches the signals while it lives; one at a time in a process.
+// Catches the signals while it lives, and says so on standard error if it is to; one at a time in a process.
 class Interrupt {
  public:
-  Interrupt();
+  explicit Interrupt(bool says_so = true);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;

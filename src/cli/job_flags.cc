@@ -129,7 +129,7 @@ void add_job_flags(CLI::App& app, Options& options) {
                        {{"mirrored", Strategy::mirrored}, {"sync", Strategy::sync}, {"async", Strategy::async}},
                        "mirrored: all-reduce; sync: servers that wait; async: servers that do not")
       ->group(group);
-  app.add_option("--replicas", options.replicas, "copies of the model, each a thread")
+  app.add_option("--replicas", options.replicas, "copies of the model, each a thread or a process")
       ->capture_default_str()
       ->group(group);
   app.add_option("--spares", options.spares, "sync: of the replicas, so many slowest are not waited for")
@@ -183,6 +183,12 @@ void add_job_flags(CLI::App& app, Options& options) {
       ->group(group);
   add_schedule_flags(app, options);
   add_async_flags(app, options);
+}
+
+void add_program_flags(CLI::App& app, Options& options) {
+  app.add_option("--epochs", options.epochs, "times through the data")->capture_default_str()->group("How long");
+  app.add_option("--steps", options.steps, "stop after so many updates instead")->group("How long");
+  add_job_flags(app, options);
 }
 
 Status check_job(const Options& options) {

@@ -1,16 +1,35 @@
+#include <algorithm>
+#include <cstdlib>
+
 #include "cli/job_flags.h"
+#include "cli/processes.h"
+#include "history/recorder.h"
 #include "yoke/run.h"
 
 namespace yoke {
 
 Result<Options> options_from(int argc, char** argv) {
   Options options;
+  const auto found = cli::surroundings();
+  if (!found) return Error{Code::invalid_argument, "error: " + found.error().message};
+  bool replicas_given = false;
+  // What the launcher was told comes first; what is typed behind the program's name wins.
+  if (!found->flags.empty()) {
+    auto words = found->flags;
+    std::reverse(words.begin(), words.end());
+    CLI::App launcher;
+    cli::add_program_flags(launcher, options);
+    try {
+      launcher.parse(words);
+    } catch (const CLI::ParseError& problem) {
+      return Error{Code::invalid_argument, std::string("error: the launcher's flags: ") + problem.what()};
+    }
+  }
   CLI::App app("Trains with Yoke. The flags below say how; the program says what.");
-  app.add_option("--epochs", options.epochs, "times through the data")->capture_default_str()->group("How long");
-  app.add_option("--steps", options.steps, "stop after so many updates instead")->group("How long");
-  cli::add_job_flags(app, options);
+  cli::add_program_flags(app, options);
   try {
     app.parse(argc, argv);
+    replicas_given = app.get_option("--replicas")->count() > 0;
   } catch (const CLI::CallForHelp&) {
     return Error{Code::cancelled, app.help()};
   } catch (const CLI::ParseError& problem) {
@@ -18,6 +37,12 @@ Result<Options> options_from(int argc, char** argv) {
   }
   if (const auto checked = cli::check_job(options); !checked)
     return Error{Code::invalid_argument, "error: " + checked.error().message};
+  if (const auto placed = cli::take_place(*found, replicas_given, options); !placed)
+    return Error{Code::invalid_argument, "error: " + placed.error().message};
+  if (const char* history = std::getenv(cli::kHistoryVariable); history && !options.processes.join.empty()) {
+    options.recorder = std::make_shared<history::Recorder>();
+    if (auto streams = options.recorder->stream_to(history); !streams) return streams.error();
+  }
   return options;
 }
 

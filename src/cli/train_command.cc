@@ -6,6 +6,8 @@
 
 #include "cli/config_file.h"
 #include "cli/exit_status.h"
+#include "cli/launching.h"
+#include "cli/processes.h"
 #include "cli/train_flags.h"
 #include "cli/training.h"
 
@@ -20,10 +22,31 @@ constexpr char kExamples[] =
     "  yoke train --data photos/ --image-size 32x32 --model resnet  a folder of images, a folder a class\n"
     "  yoke train --model net.pt --save trained.pt  a TorchScript file from Python\n"
     "  yoke train --data digits --strategy async --max-staleness 4  nobody waits, old gradients are dropped\n"
+    "  yoke train --processes --shards 2  the same as processes of this machine, over shared memory\n"
     "  yoke train --model synthetic:1M:20ms --steps 200 --replicas 8 --spares 1 --slow 0:10  no model: what a slow "
     "replica costs\n"
     "  yoke train --replicas 8 --print-config > job.toml; yoke train --config job.toml --seed 2  settings in a file\n"
     "\n";
+
+// Whoever runs `yoke train` under torchrun means one replica a process.
+Status place(TrainFlags& flags, const CLI::App& command) {
+  const auto found = surroundings();
+  if (!found) return found.error();
+  if (found->kind != launch::Surroundings::Kind::torchrun) return {};
+  return take_place(*found, command.get_option("--replicas")->count() > 0, flags.options);
+}
+
+int run(const TrainFlags& flags, const std::vector<std::string>& words) {
+  std::vector<std::string> typed{"train"};
+  typed.insert(typed.end(), words.begin(), words.end());
+  if (!flags.processes) return run_training(flags, typed);
+  LaunchPlan plan;
+  plan.flags = flags;
+  plan.servers = flags.options.strategy == Strategy::mirrored ? 0 : flags.options.shards;
+  plan.words = without_flags(words, {"--history"}, {"--check", "--processes"});
+  plan.typed = typed;
+  return run_launch(plan);
+}
 
 }  // namespace
 
@@ -35,13 +58,19 @@ void add_train(CLI::App& app, const std::vector<std::string>& words, int& status
       "they pull together. Without flags: a small CNN on Fashion-MNIST.");
   command->footer(std::string(kExamples) + kExitStatusHelp);
   add_train_flags(*command, *flags);
+  command
+      ->add_flag("--processes", flags->processes,
+                 "each replica and each shard a process of its own, as `yoke launch` starts them")
+      ->group("How the replicas pull together");
   command->callback([flags, command, &words, &status] {
     if (const auto checked = complete(*flags, *command); !checked) {
       status = fail(checked.error());
+    } else if (auto placed = place(*flags, *command); !placed) {
+      status = fail(placed.error());
     } else if (flags->print_config) {
       fmt::print("{}", to_config(*command));
     } else {
-      status = run_training(*flags, words);
+      status = run(*flags, words);
     }
   });
 }

@@ -36,6 +36,7 @@ struct TrainFlags {
   std::string save, report, timeline, history;
   std::string config;  // read before the flags are parsed
   bool check = false, quiet = false, print_config = false;
+  bool processes = false;  // `yoke train` only: run as processes
 
   bool synthetic() const { return model.starts_with("synthetic"); }
 };

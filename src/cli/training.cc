@@ -5,6 +5,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 #include "cli/display.h"
@@ -14,12 +15,13 @@
 #include "cli/job_summary.h"
 #include "cli/load_adapter.h"
 #include "cli/outputs.h"
+#include "cli/processes.h"
 #include "data/text.h"
 #include "history/checker.h"
+#include "history/history_file.h"
 #include "history/recorder.h"
 #include "history/timeline.h"
 #include "report/chrome_trace.h"
-#include "report/history_file.h"
 #include "report/report.h"
 #include "train/machine.h"
 #include "train/model_card.h"
@@ -44,10 +46,14 @@ class Training {
     if (validation_.folds > 0) return run_folds();
     auto fitted = fit_fold(0, true);
     if (!fitted) return fitted.error();
+    if (!fitted->concluded) return static_cast<int>(kDone);  // another process has the result, and says so
     return conclude(*fitted, {});
   }
 
  private:
+  // This process is one replica of a job, not the whole of it.
+  bool one_of_many() const { return !flags_.options.processes.join.empty(); }
+
   Status prepare() {
     for (const auto& [flag, file] : {std::pair{"--save", flags_.save},
                                      {"--report", flags_.report},
@@ -55,6 +61,8 @@ class Training {
                                      {"--history", flags_.history}})
       if (auto writable = can_write(flag, file); !writable) return writable;
     if (flags_.check || !flags_.history.empty()) flags_.options.recorder = std::make_shared<history::Recorder>();
+    if (one_of_many() && flags_.options.recorder)
+      if (auto streams = flags_.options.recorder->stream_to(flags_.history); !streams) return streams;
     if (!flags_.timeline.empty()) flags_.options.timeline = std::make_shared<history::Timeline>();
     auto optimizer = optimizer_of(flags_);
     if (!optimizer) return optimizer.error();
@@ -131,7 +139,9 @@ class Training {
     job_.options = flags_.options;
     job_.batch = flags_.fit.batch;
     const bool keeps_best = flags_.fit.keep_best && !flags_.synthetic();
-    const auto memory = train::plan_memory(flags_.options, optimizer_, model_.parameters, 0, keeps_best);
+    auto here = flags_.options;
+    if (one_of_many()) here.replicas = 1;  // the others have memory of their own
+    const auto memory = train::plan_memory(here, optimizer_, model_.parameters, 0, keeps_best);
     const auto available = train::available_memory();
     if (available && memory.total() > available)
       return Error{Code::unsupported,
@@ -140,7 +150,9 @@ class Training {
                                flags_.options.strategy == Strategy::mirrored
                                    ? ""
                                    : ", or --strategy mirrored, which keeps no parameters on servers")};
+    if (one_of_many() && flags_.options.processes.replica != 0u) return {};  // the chief says it for all
     if (!flags_.quiet) fmt::print("{}", plan_in_words(flags_, model_, data, memory, available, job_.environment.cores));
+    std::fflush(stdout);
     return {};
   }
 
@@ -170,7 +182,8 @@ class Training {
     auto request = request_for(fold);
     if (!request) return request.error();
     request_ = *request;
-    loader_ = std::make_shared<data::Loader>(request->data->train, 2 * flags_.options.replicas + 2);
+    loader_ =
+        std::make_shared<data::Loader>(request->data->train, 2 * (one_of_many() ? 1 : flags_.options.replicas) + 2);
     request->loader = loader_;
     return MakeTrainable([request = *request, make = adapter_->make](std::uint32_t replica) {
       auto mine = request;
@@ -312,8 +325,9 @@ class Training {
   }
 
   Status write_traces() {
-    if (!flags_.history.empty())
-      if (auto written = write_file(flags_.history, report::to_json_lines(flags_.options.recorder->events())); !written)
+    if (!flags_.history.empty() && !one_of_many())
+      if (auto written = write_file(flags_.history, history::to_json_lines(flags_.options.recorder->events()));
+          !written)
         return written;
     if (!flags_.timeline.empty())
       return write_file(flags_.timeline,
@@ -345,7 +359,7 @@ class Training {
 }  // namespace
 
 int run_training(TrainFlags flags, const std::vector<std::string>& words) {
-  const Interrupt interrupt;
+  const Interrupt interrupt(std::getenv(kCommandVariable) == nullptr);  // a launcher says it once for all
   const auto status = Training(std::move(flags), words).run();
   return status ? *status : fail(status.error());
 }

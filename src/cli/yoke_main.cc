@@ -1,10 +1,12 @@
 // The program `yoke`.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "base/nearest.h"
+#include "cli/check_command.h"
 #include "cli/config_file.h"
 #include "cli/data_command.h"
 #include "cli/doctor_command.h"
@@ -12,7 +14,11 @@
 #include "cli/exit_status.h"
 #include "cli/help_page.h"
 #include "cli/inspect_command.h"
+#include "cli/launch_command.h"
 #include "cli/manual_command.h"
+#include "cli/replica_command.h"
+#include "cli/server_command.h"
+#include "cli/status_command.h"
 #include "cli/train_command.h"
 #include "yoke/version.h"
 
@@ -66,8 +72,21 @@ int main(int argc, char** argv) {
   app.footer("`yoke COMMAND --help` tells more. To begin with: yoke train");
   int status = 0;
   Words words(argv + std::min(argc, 2), argv + argc);
+  // Behind `--` stands a program of the user's own.
+  Words program;
+  if (argc > 1 && std::string(argv[1]) == "launch")
+    if (const auto dashes = std::find(words.begin(), words.end(), "--"); dashes != words.end()) {
+      program.assign(dashes + 1, words.end());
+      words.erase(dashes, words.end());
+    }
   const Words typed = words;
+  Words settled;  // with the settings of a file put in
   cli::add_train(app, typed, status);
+  cli::add_launch(app, typed, settled, program, status);
+  cli::add_server(app, status);
+  cli::add_replica(app, typed, status);
+  cli::add_status(app, status);
+  cli::add_check(app, status);
   cli::add_eval(app, status);
   cli::add_inspect(app, status);
   cli::add_data(app, status);
@@ -88,6 +107,7 @@ int main(int argc, char** argv) {
     auto configured = cli::with_config(*app.get_subcommand(name), std::move(words));
     if (!configured) return cli::fail(configured.error());
     words = std::move(*configured);
+    settled = words;
   }
   words.insert(words.begin(), name);
   return parse(app, std::move(words), status);

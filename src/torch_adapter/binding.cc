@@ -62,6 +62,17 @@ Binding::Binding(Parts parts, AttachOptions options, const Options& job, std::ui
         "yoke::SGD, Adagrad, RMSProp, Adam or AdamW");
   add_parameters(parts);
   add_buffers(parts, job.buffers);
+  note_gradient_sizes();
+}
+
+// None with a parameter on a device: its gradients are copied to host memory anyway, and by another thread.
+void Binding::note_gradient_sizes() {
+  const auto on_host = [](const auto& slot) { return slot.tensor.is_cpu(); };
+  if (!std::all_of(slots_.begin(), slots_.end(), on_host)) return;
+  for (const auto& slot : slots_)
+    if (!slot.buffer && !slot.frozen && slot.tensor.nbytes() >= kSmallestShared)
+      gradient_sizes_.push_back(slot.tensor.nbytes());
+  std::sort(gradient_sizes_.begin(), gradient_sizes_.end());
 }
 
 void Binding::add_parameters(const Parts& parts) {
@@ -120,9 +131,10 @@ std::shared_ptr<Binding> Binding::make(Replica& replica, Parts parts, AttachOpti
   auto binding = std::make_shared<Binding>(std::move(parts), options, replica.options(), replica.id());
   std::vector<std::span<float>> places;
   for (SlotId slot = 0; slot < binding->slots_.size(); ++slot) places.push_back(binding->place(slot));
-  auto& session = replica.open(binding->layout_, std::move(places), binding, true);
+  // Whoever else still has the binding when the replica is gone: in this thread nothing comes from its memory any more.
+  std::shared_ptr<void> keep(nullptr, [binding](void*) { binding->gradient_memory_.reset(); });
+  auto& session = replica.open(binding->layout_, std::move(places), std::move(keep), true);
   binding->session_ = &session;
-  binding->use(session.exchange());
   if (binding->own_optimizer_) {  // the parameters are the chief's by now; from here on means arrive, not parameters
     std::vector<std::span<float>> means;
     for (const auto& slot : binding->slots_) means.push_back(span_of(slot.mean));
@@ -130,6 +142,7 @@ std::shared_ptr<Binding> Binding::make(Replica& replica, Parts parts, AttachOpti
     session.redirect(std::move(means));
   }
   binding->install({});
+  binding->use(&session.exchange());
   binding->listen();
   auto* raw = binding.get();  // the replica keeps the binding for as long as the session
   if (binding->own_optimizer_) session.on_applied([raw] { raw->step_own_optimizer(); });
@@ -155,9 +168,14 @@ void Binding::install(const Assignment& next) {
   // of its own, and so draw the same numbers in every run.
   if (deterministic_) torch::manual_seed(mix(mix(seed_, replica_), next.sequence));
   armed_ = !next.done;
+  gradient_memory_ = exchange_ && armed_ ? gradient_memory() : nullptr;
 }
 
 // --- the backward pass ---
+
+std::unique_ptr<GradientMemory> Binding::gradient_memory() {
+  return std::make_unique<GradientMemory>(*exchange_, gradient_sizes_);
+}
 
 void Binding::backward(const torch::Tensor& loss) {
   struct Permission {
@@ -165,6 +183,7 @@ void Binding::backward(const torch::Tensor& loss) {
     ~Permission() { flag = false; }
     std::atomic<bool>& flag;
   } permission(may_give_up_);
+  const auto memory = gradient_memory_ ? nullptr : gradient_memory();
   try {
     loss.backward();
   } catch (const GivenUp&) {
@@ -253,6 +272,7 @@ void Binding::check_unmoved() const {
 // What the hooks did not hand in: gradients that fewer backward passes reached than make a step, and buffers.
 void Binding::flush() {
   armed_ = false;
+  const auto until_handed_in = std::move(gradient_memory_);
   if (!problem_.empty()) refuse(std::exchange(problem_, {}));
   check_unmoved();
   if (exchange_->abandoned()) return;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "torch_adapter/gradient_memory.h"
 #include "train/session.h"
 #include "yoke/run.h"
 #include "yoke/torch.h"
@@ -50,14 +51,15 @@ class Binding : public std::enable_shared_from_this<Binding> {
   bool lost() const { return exchange_->abandoned(); }
   bool done() const { return session_->assignment().done; }
 
-  // What a Trainable needs to run the session itself: layout and places before, these during.
+  // What a Trainable needs to run the session itself: layout and places before, these during. Where the exchange is
+  // known when new values are installed, gradients are born in its memory from then until `flush`; else in `backward`.
   Binding(Parts parts, AttachOptions options, const Options& job, std::uint32_t replica);
   const Layout& layout() const { return layout_; }
   std::span<float> place(SlotId slot);
-  void use(Exchange& exchange) { exchange_ = &exchange; }
-  void listen();                         // hooks on; the binding is owned by a shared_ptr
-  void install(const Assignment& next);  // new values are in their places
-  void flush();                          // hands in what no hook did
+  void use(Exchange* exchange) { exchange_ = exchange; }  // null: it is no longer there
+  void listen();                                          // hooks on; the binding is owned by a shared_ptr
+  void install(const Assignment& next);                   // new values are in their places
+  void flush();                                           // hands in what no hook did
 
  private:
   struct Slotted {
@@ -77,6 +79,7 @@ class Binding : public std::enable_shared_from_this<Binding> {
 
   void add_parameters(const Parts& parts);
   void add_buffers(const Parts& parts, Buffers policy);
+  void note_gradient_sizes();
   void on_gradient(SlotId slot);
   void hand_in(SlotId slot);
   torch::Tensor host_gradient(const Slotted& slot, const torch::Tensor& gradient) const;
@@ -84,6 +87,7 @@ class Binding : public std::enable_shared_from_this<Binding> {
   void start_anew();
   void step_own_optimizer();
   void forget_means();
+  std::unique_ptr<GradientMemory> gradient_memory();
 
   const AttachOptions options_;
   const std::uint64_t seed_;
@@ -93,10 +97,12 @@ class Binding : public std::enable_shared_from_this<Binding> {
   const std::uint32_t replica_;
   Layout layout_;
   std::vector<Slotted> slots_;
+  std::vector<std::size_t> gradient_sizes_;  // in bytes, ascending: those worth placing
   train::Session* session_ = nullptr;
   Exchange* exchange_ = nullptr;
-  std::mutex mutex_;     // hooks may fire on a device's thread
-  std::string problem_;  // found in a hook, thrown from step
+  std::unique_ptr<GradientMemory> gradient_memory_;  // on from the beginning of a step until the gradient is handed in
+  std::mutex mutex_;                                 // hooks may fire on a device's thread
+  std::string problem_;                              // found in a hook, thrown from step
   std::atomic<bool> may_give_up_{false};
   std::atomic<bool> armed_{false};
 };

@@ -47,7 +47,8 @@ class NetworkTrainable : public Trainable {
   }
 
   Result<StepResult> compute(std::span<const std::uint64_t> samples, Exchange& exchange) override {
-    binding_->use(exchange);
+    binding_->use(&exchange);
+    const std::shared_ptr<void> only_now(nullptr, [this](void*) { binding_->use(nullptr); });
     auto batch = loader_->take(samples);
     if (!batch) return batch.error();
     const auto [inputs, targets] = tensors_of(std::move(*batch), data_->train.schema(), device_);

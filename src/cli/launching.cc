@@ -1,0 +1,183 @@
+#include "cli/launching.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/exit_status.h"
+#include "cli/outputs.h"
+#include "cli/processes.h"
+#include "history/checker.h"
+#include "history/history_file.h"
+#include "history/merge.h"
+#include "launch/local_job.h"
+#include "launch/own_address.h"
+#include "launch/scratch.h"
+#include "launch/words.h"
+
+namespace yoke::cli {
+namespace {
+
+const char* lookup(const char* name) { return std::getenv(name); }
+
+class Launching {
+ public:
+  explicit Launching(const LaunchPlan& plan) : plan_(plan) {}
+
+  Result<int> run() {
+    if (auto writable = can_write("--history", plan_.flags.history); !writable) return writable.error();
+    auto scratch = launch::Scratch::make(lookup);
+    if (!scratch) return scratch.error();
+    scratch_ = std::move(*scratch);
+    std::error_code unknown;
+    self_ = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
+    if (unknown) return Error{Code::unsupported, "this program's own file cannot be found in /proc"};
+    launch::Supervisor supervisor;
+    launch::LocalJob job;
+    job.servers = plan_.servers;
+    job.replicas = plan_.flags.options.replicas;
+    if (plan_.servers == 0) {
+      auto join = plan_.transport == "tcp" ? launch::free_loopback_address() : address("r0");
+      if (!join) return join.error();
+      job.join = *join;
+    }
+    job.server = [this](std::uint32_t i, const std::string& join) { return server(i, join); };
+    job.replica = [this](std::uint32_t i, const std::string& join) { return replica(i, join); };
+    const auto end = launch::run_local_job(supervisor, job, [](const std::string& text) {
+      std::fflush(stdout);
+      fmt::print(stderr, "[launch] {}\n", text);
+    });
+    if (!end) return end.error();
+    if (auto checked = judge_history(); !checked || *checked != kDone) return checked;
+    return status_of(*end);
+  }
+
+ private:
+  bool records() const { return plan_.flags.check || !plan_.flags.history.empty(); }
+
+  std::string part(const std::string& name) {
+    const auto file = scratch_->path() + "/history-" + name;
+    parts_.push_back(file);
+    return file;
+  }
+
+  // Where a process of this name listens.
+  Result<std::string> address(const std::string& name) const {
+    if (plan_.transport == "tcp") return std::string("tcp:127.0.0.1:0");
+    auto path = scratch_->socket(name);
+    if (!path) return path.error();
+    return plan_.transport + ":" + *path;
+  }
+
+  launch::ChildSpec server(std::uint32_t i, const std::string& join) {
+    launch::ChildSpec spec;
+    spec.name = fmt::format("server {}", i);
+    spec.argv = {self_,      "server",
+                 "--shard",  fmt::format("{}/{}", i, plan_.servers),
+                 "--listen", *address(fmt::format("s{}", i))};
+    if (!join.empty()) spec.argv.insert(spec.argv.end(), {"--join", join});
+    if (records()) spec.argv.insert(spec.argv.end(), {"--history", part(fmt::format("s{}", i))});
+    if (plan_.flags.quiet) spec.argv.push_back("--quiet");
+    spec.standard_output = launch::StandardOutput::capture;
+    spec.ready_pipe = true;
+    return spec;
+  }
+
+  launch::ChildSpec replica(std::uint32_t i, const std::string& join) {
+    launch::ChildSpec spec;
+    spec.name = fmt::format("replica {}", i);
+    if (i == 0 && !plan_.flags.quiet)
+      fmt::print("{} server{}, {} replicas; `yoke status {}` tells how it goes\n", plan_.servers,
+                 plan_.servers == 1 ? "" : "s", plan_.flags.options.replicas, join);
+    std::fflush(stdout);
+    spec.environment = {std::string(launch::kJoinVariable) + "=" + join,
+                        fmt::format("{}={}", launch::kReplicaVariable, i),
+                        std::string(kCommandVariable) + "=" + launch::join_words(plan_.typed)};
+    if (plan_.program.empty()) {
+      spec.argv = {self_, "replica"};
+      spec.argv.insert(spec.argv.end(), plan_.words.begin(), plan_.words.end());
+      if (records()) spec.argv.insert(spec.argv.end(), {"--history", part(fmt::format("r{}", i))});
+      // The chief's progress and result are the job's own; the others say nothing there.
+      spec.standard_output = launch::StandardOutput::inherit;
+    } else {
+      spec.argv = plan_.program;
+      spec.environment.push_back(std::string(launch::kFlagsVariable) + "=" + launch::join_words(plan_.words));
+      if (records()) spec.environment.push_back(std::string(kHistoryVariable) + "=" + part(fmt::format("r{}", i)));
+      spec.standard_output = launch::StandardOutput::capture;
+    }
+    return spec;
+  }
+
+  // Puts the parts together, and holds them against the promises.
+  Result<int> judge_history() {
+    if (!records()) return static_cast<int>(kDone);
+    std::vector<std::vector<history::Event>> events;
+    for (const auto& file : parts_) {
+      if (!std::filesystem::exists(file)) continue;  // its process never got so far
+      auto read = history::read_history(file);
+      if (!read) return read.error();
+      events.push_back(std::move(*read));
+    }
+    const auto all = history::merge(std::move(events));
+    if (!plan_.flags.history.empty())
+      if (auto written = write_file(plan_.flags.history, history::to_json_lines(all)); !written) return written.error();
+    if (!plan_.flags.check) return static_cast<int>(kDone);
+    const auto violations = history::check(all);
+    for (const auto& violation : violations) fmt::print("BROKEN PROMISE: {}\n", violation);
+    if (violations.empty()) fmt::print("every promise held over the recorded history ({} events)\n", all.size());
+    return static_cast<int>(violations.empty() ? kDone : kPromiseBroken);
+  }
+
+  // The job's: that of the replica that drew the conclusion. One that was lost on the way does not count, unless
+  // nobody was left.
+  int status_of(const launch::JobEnd& end) const {
+    int status = kDone, lost = kFailed;
+    bool concluded = false;
+    for (const auto& ending : end.replicas) {
+      if (!ending || ending->signal != 0) continue;
+      if (ending->status == kFailed || ending->status == kWrongUsage || ending->status == kWrongFile ||
+          ending->status == kNotHere) {
+        lost = std::max(lost, ending->status);
+      } else {
+        concluded = true;
+        status = std::max(status, ending->status);
+      }
+    }
+    if (!end.served || !concluded) return end.signal == SIGINT ? static_cast<int>(kInterrupted) : lost;
+    return status;
+  }
+
+  const LaunchPlan& plan_;
+  std::unique_ptr<launch::Scratch> scratch_;
+  std::string self_;
+  std::vector<std::string> parts_;
+};
+
+}  // namespace
+
+std::vector<std::string> without_flags(const std::vector<std::string>& words,
+                                       const std::vector<std::string>& with_value,
+                                       const std::vector<std::string>& bare) {
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto name = words[i].substr(0, words[i].find('='));
+    if (std::find(bare.begin(), bare.end(), name) != bare.end()) continue;
+    if (std::find(with_value.begin(), with_value.end(), name) != with_value.end()) {
+      if (name.size() == words[i].size()) ++i;  // and its value
+      continue;
+    }
+    kept.push_back(words[i]);
+  }
+  return kept;
+}
+
+int run_launch(const LaunchPlan& plan) {
+  const auto status = Launching(plan).run();
+  return status ? *status : fail(status.error());
+}
+
+}  // namespace yoke::cli

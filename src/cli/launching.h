@@ -1,0 +1,28 @@
+// Runs a job as processes of this machine: what `yoke launch` and `yoke train --processes` do.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/train_flags.h"
+
+namespace yoke::cli {
+
+struct LaunchPlan {
+  TrainFlags flags;                  // of the job; checked
+  std::uint32_t servers = 1;         // 0: mirrored
+  std::string transport = "shm";     // or unix, tcp
+  std::vector<std::string> words;    // the job's flags, for every replica
+  std::vector<std::string> program;  // of the user's own, with its words; empty: `yoke replica`
+  std::vector<std::string> typed;    // the command as it was typed, without `yoke`
+};
+
+// Returns the exit status.
+int run_launch(const LaunchPlan& plan);
+
+// The words without these flags and their values; `--flag value` and `--flag=value`.
+std::vector<std::string> without_flags(const std::vector<std::string>& words,
+                                       const std::vector<std::string>& with_value,
+                                       const std::vector<std::string>& bare);
+
+}  // namespace yoke::cli

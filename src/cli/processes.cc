@@ -1,0 +1,47 @@
+#include "cli/processes.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "launch/own_address.h"
+
+namespace yoke::cli {
+
+Result<launch::Surroundings> surroundings() {
+  return launch::find_surroundings([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+}
+
+Status host_what_is_needed(bool servers_elsewhere, Options& options) {
+  auto& processes = options.processes;
+  const bool mirrored = options.strategy == Strategy::mirrored;
+  if (processes.join.empty() || (!mirrored && servers_elsewhere)) return {};
+  if (!processes.replica)
+    return Error{Code::invalid_argument,
+                 "under mirrored every replica hosts a slice of the parameters, and must know which: say --replica I "
+                 "(numbered from 0; number 0 listens at the address that all join)"};
+  processes.hosts_of = mirrored ? options.replicas : std::min(options.shards, options.replicas);
+  processes.hosts_shard = *processes.replica;
+  if (processes.hosts_shard >= processes.hosts_of) return {};
+  if (!processes.listen.empty()) return {};
+  auto listen = launch::own_address(processes.join, *processes.replica);
+  if (!listen) return listen.error();
+  processes.listen = *listen;
+  return {};
+}
+
+Status take_place(const launch::Surroundings& found, bool replicas_given, Options& options) {
+  using Kind = launch::Surroundings::Kind;
+  if (found.kind == Kind::none || (found.kind == Kind::torchrun && found.replicas == 1)) return {};
+  options.processes.join = found.join;
+  options.processes.replica = found.replica;
+  if (found.replicas) {
+    if (replicas_given && options.replicas != *found.replicas)
+      return Error{Code::invalid_argument, fmt::format("--replicas {}, but WORLD_SIZE says {}: leave out --replicas",
+                                                       options.replicas, *found.replicas)};
+    options.replicas = *found.replicas;
+  }
+  return host_what_is_needed(found.kind == Kind::yoke, options);
+}
+
+}  // namespace yoke::cli

@@ -1,0 +1,27 @@
+// Which process of a job this is, from its flags and from the variables that launchers set.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "launch/surroundings.h"
+#include "yoke/error.h"
+#include "yoke/options.h"
+
+namespace yoke::cli {
+
+// Variables of `yoke launch` besides those of launch/surroundings.h.
+inline constexpr char kCommandVariable[] = "YOKE_COMMAND";  // what was typed, to say how to go on after a stop
+inline constexpr char kHistoryVariable[] = "YOKE_HISTORY";  // a program of the user's own: its part goes there
+
+// The environment's word on it.
+Result<launch::Surroundings> surroundings();
+
+// Fills Options::processes: takes part where the surroundings say, and hosts what has to be hosted here (under mirrored
+// a slice a replica; where nobody has started servers, the first replicas host the shards). `replicas_given`: by flag.
+Status take_place(const launch::Surroundings& found, bool replicas_given, Options& options);
+
+// After `join` and `replica` are known: what this process hosts.
+Status host_what_is_needed(bool servers_elsewhere, Options& options);
+
+}  // namespace yoke::cli

@@ -1,0 +1,100 @@
+#include "cli/replica_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include "cli/config_file.h"
+#include "cli/exit_status.h"
+#include "cli/processes.h"
+#include "cli/train_flags.h"
+#include "cli/training.h"
+#include "launch/words.h"
+
+namespace yoke::cli {
+namespace {
+
+struct ReplicaFlags {
+  TrainFlags train;
+  std::string join, listen;
+  std::optional<std::uint32_t> replica;
+};
+
+Status place(const ReplicaFlags& flags, bool replicas_given, Options& options) {
+  options.processes.listen = flags.listen;
+  if (flags.join.empty()) {
+    const auto found = surroundings();
+    if (!found) return found.error();
+    if (found->kind == launch::Surroundings::Kind::none)
+      return Error{
+          Code::invalid_argument,
+          "say with --join ADDRESS where the job's first server listens (or have RANK, WORLD_SIZE, MASTER_ADDR "
+          "and MASTER_PORT set)"};
+    if (auto placed = take_place(*found, replicas_given, options); !placed) return placed;
+  } else {
+    options.processes.join = flags.join;
+    options.processes.replica = flags.replica;
+    if (auto hosted = host_what_is_needed(true, options); !hosted) return hosted;
+  }
+  if (const auto replica = options.processes.replica; replica && *replica >= options.replicas)
+    return Error{Code::invalid_argument,
+                 fmt::format("--replica {}: there are {} replicas, numbered from 0", *replica, options.replicas)};
+  return {};
+}
+
+int run(ReplicaFlags& flags, CLI::App& command, const std::vector<std::string>& words) {
+  auto& train = flags.train;
+  if (const auto checked = complete(train, command); !checked) return fail(checked.error());
+  if (train.print_config) {
+    fmt::print("{}", to_config(command));
+    return kDone;
+  }
+  const auto fold = data::parse_validation(train.validation);
+  if (fold && fold->folds > 0)
+    return fail({Code::invalid_argument,
+                 "k-fold validation trains several times, and this is one job of many processes: use `yoke train`"});
+  if (train.check)
+    return fail(
+        {Code::invalid_argument,
+         "--check needs every process's part: say --history FILE to each, and `yoke check FILE...` at the end"});
+  if (auto placed = place(flags, command.get_option("--replicas")->count() > 0, train.options); !placed)
+    return fail(placed.error());
+  // To say how to go on after a stop: what was typed, here or at the launcher.
+  if (const char* typed = std::getenv(kCommandVariable))
+    if (auto split = launch::split_words(typed)) return run_training(train, *split);
+  std::vector<std::string> own{"replica"};
+  own.insert(own.end(), words.begin(), words.end());
+  return run_training(train, own);
+}
+
+}  // namespace
+
+void add_replica(CLI::App& app, const std::vector<std::string>& words, int& status) {
+  auto flags = std::make_shared<ReplicaFlags>();
+  auto* command = app.add_subcommand(
+      "replica",
+      "Be one replica of a job whose servers run already. Takes the flags of `yoke train`, the same for every replica; "
+      "the chief (number 0) shows the progress and writes the files. (`yoke launch` starts replicas by itself.)");
+  command->footer(
+      "Examples:\n"
+      "  yoke replica --join 10.0.0.1:7000 --replicas 4 --data fashion-mnist  beside servers, on any host\n"
+      "  yoke replica --join 10.0.0.1:7000 --strategy mirrored --replicas 2 --replica 0  no servers: number 0 listens "
+      "there\n"
+      "  torchrun --no-python --nproc-per-node 2 yoke replica --strategy mirrored  its variables say where and which");
+  const std::string group = "Processes";
+  command->add_option("--join", flags->join, "where the first server listens (mirrored: where replica 0 does)")
+      ->type_name("ADDRESS")
+      ->group(group);
+  command->add_option("--replica", flags->replica, "which one this is, from 0; by default the first server says")
+      ->group(group);
+  command
+      ->add_option("--listen", flags->listen, "mirrored: where this replica's slice is found; by default beside --join")
+      ->type_name("ADDRESS")
+      ->group(group);
+  add_train_flags(*command, flags->train);
+  command->callback([flags, command, &words, &status] { status = run(*flags, *command, words); });
+}
+
+}  // namespace yoke::cli

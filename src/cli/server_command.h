@@ -1,0 +1,10 @@
+// `yoke server`: hosts one shard of a job's parameters.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace yoke::cli {
+
+void add_server(CLI::App& app, int& status);
+
+}  // namespace yoke::cli
