@@ -23,6 +23,7 @@ class Member::Impl : public transport::Handler {
     links.options = std::move(options);
     links.arena = transport::Arena::make();
     links.loop = &loop_thread.loop();
+    links.servers.resize(1);
   }
 
   Status set_out() {
@@ -32,10 +33,6 @@ class Member::Impl : public transport::Handler {
     links.life = {identity.id, identity.incarnation};
     if (!options.listen.empty())
       if (auto hosting = host(); !hosting) return hosting;
-    {
-      const std::lock_guard lock(links.mutex);
-      links.servers.resize(1);
-    }
     if (auto first = connect(0, options.join, identity); !first) return first;
     Links::Lock lock(links.mutex);
     if (auto waited = links.wait(lock, "joining the job", [&] { return links.welcome.has_value(); }); !waited)

@@ -18,6 +18,7 @@ using wire::Role;
 
 constexpr auto kTick = std::chrono::seconds(1);
 constexpr auto kFarewell = std::chrono::seconds(2);
+constexpr auto kOthersMayCome = std::chrono::seconds(5);
 constexpr std::size_t kMarks = 10;
 constexpr std::size_t kPiece = 1u << 18;  // floats of a frozen slot in one message
 constexpr std::uint32_t kMostReplicas = 4096;
@@ -65,7 +66,9 @@ Error wrong(std::string what) { return {Code::corrupt, std::move(what)}; }
 Server::Server(transport::Loop& loop, ServerOptions options, std::shared_ptr<transport::Arena> arena)
     : loop_(loop), options_(std::move(options)), arena_(std::move(arena)), workers_(options_.workers) {}
 
-Server::~Server() { loop_.cancel(timer_); }
+Server::~Server() {
+  for (const auto timer : {timer_, abandoned_, farewell_}) loop_.cancel(timer);
+}
 
 Result<std::unique_ptr<Server>> Server::start(transport::Loop& loop, ServerOptions options,
                                               std::shared_ptr<transport::Arena> arena) {
@@ -207,7 +210,7 @@ void Server::welcome(Peer& peer) {
 void Server::elect() {
   if (!first()) return;
   wire::ReplicaId id = 0;
-  while (seats_.contains(id) && !seats_.at(id).gone.empty()) ++id;
+  while (seats_.contains(id) && seats_.at(id).left) ++id;
   auto* peer = replica(id);
   if (!peer || chief_ == id || !seats_.at(id).welcomed) return;
   if (chief_) say(fmt::format("replica {} is the chief from now on", id));
@@ -237,6 +240,7 @@ void Server::gone(Peer& peer, const std::string& reason) {
     if (first()) {
       const bool done = over();
       auto& seat = seats_[id];
+      seat.left = true;
       seat.gone = done ? "" : reason;
       if (!done) say(fmt::format("{} has left: {}", in_words(peer.identity), reason));
       for (const auto& [index, network] : networks_) network->down({id, peer.identity.incarnation}, reason);
@@ -282,8 +286,13 @@ bool Server::over() const {
 void Server::consider_the_end() {
   if (!first() || ending_ || !replicas_.empty() || networks_.empty()) return;
   if (over()) return end({});
-  const auto& terms = networks_.begin()->second->terms();
-  if (seats_.size() >= terms.replicas) end(Error{Code::peer_down, "every replica has left before training was over"});
+  // Others may still be on their way.
+  const bool all_came = seats_.size() >= networks_.begin()->second->terms().replicas;
+  loop_.cancel(abandoned_);
+  abandoned_ = loop_.after(all_came ? Duration::zero() : Duration(kOthersMayCome), [this] {
+    if (replicas_.empty() && !ending_)
+      end(Error{Code::peer_down, "every replica has left before training was over"});
+  });
 }
 
 void Server::end(Status status) {
@@ -296,12 +305,13 @@ void Server::end(Status status) {
     peer->connection->finish("the job is over");
   }
   if (peers_.empty()) return ended();
-  loop_.after(kFarewell, [this] { ended(); });
+  farewell_ = loop_.after(kFarewell, [this] { ended(); });
 }
 
 void Server::ended() {
   if (std::exchange(ended_, true)) return;
-  if (options_.recorder) static_cast<void>(options_.recorder->flush());
+  if (options_.recorder)
+    if (auto written = options_.recorder->flush(); !written) ending_ = written;
   if (options_.ended) options_.ended(*ending_);
 }
 
@@ -465,11 +475,11 @@ Status Server::on(Peer& peer, wire::Post& post, transport::Bytes payload) {
       return wrong("a message in the name of another");
     if (const auto* push = std::get_if<wire::Push>(&post.message))
       if (auto checked = it->second->check_push(*push, payload.bytes.size()); !checked) return checked;
-    if (std::holds_alternative<wire::Hello>(post.message) && !began_) began_ = now();
   } else if (!peer.first_server) {
     from = wire::shard_at(peer.identity.id);
   }
   it->second->receive(from, std::move(post.message), std::move(payload));
+  if (!began_ && it->second->tally().assigned() > 0) began_ = now();
   if (over() && !over_) over_ = now();
   return {};
 }
@@ -493,6 +503,8 @@ void Server::send(std::uint32_t network, const wire::Address& from, const wire::
   Peer* peer = to.role == wire::Address::Role::replica ? replica(to.id)
                : to.role == wire::Address::Role::shard ? server(to.id)
                                                        : server(0);
+  // What others will have seen the consequences of must be on record, also when this process ends in the next moment.
+  if (options_.recorder) static_cast<void>(options_.recorder->flush());
   if (peer) peer->connection->send(wire::encode(wire::Post{network, from, to, message}));
 }
 

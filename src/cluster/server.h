@@ -75,7 +75,8 @@ class Server : public transport::Handler, public Outlet {
     bool welcomed = false;
     std::string where;
     wire::Incarnation incarnation = 0;
-    std::string gone;  // why; empty: it is not
+    bool left = false;
+    std::string gone;  // why it left before training was over; empty: it did not
     double work = 0, cut = 0;
     std::uint64_t works = 0, cuts = 0;
   };
@@ -129,7 +130,7 @@ class Server : public transport::Handler, public Outlet {
   std::optional<Status> ending_;  // it is, and how
   bool ended_ = false;            // and everybody has been told
   std::uint64_t seen_progress_ = 0;
-  transport::Loop::Timer timer_ = 0;
+  transport::Loop::Timer timer_ = 0, abandoned_ = 0, farewell_ = 0;
   Workers workers_;  // last: it waits for passes that use the rest
 
   struct Mark {  // where training stood, to say how fast it goes

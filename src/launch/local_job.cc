@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
+#include <string>
 
 namespace yoke::launch {
 namespace {
@@ -13,8 +15,18 @@ using Clock = Supervisor::Clock;
 constexpr auto kServersMayTake = std::chrono::seconds(5);     // to end after the last replica
 constexpr auto kReplicasMayTake = std::chrono::seconds(15);   // to notice that a server is gone
 constexpr auto kReplicasMayWrite = std::chrono::seconds(60);  // after the servers have gone in good order
+constexpr auto kLook = std::chrono::seconds(2);
 constexpr auto kGrace = std::chrono::seconds(5);
 constexpr auto kForever = std::chrono::hours(24 * 365);
+
+// By SIGSTOP or a debugger.
+bool is_stopped(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(file, text);
+  const auto name_end = text.rfind(')');  // the name may have anything in it
+  return name_end != std::string::npos && name_end + 2 < text.size() && (text[name_end + 2] == 'T' || text[name_end + 2] == 't');
+}
 
 class Running {
  public:
@@ -30,7 +42,9 @@ class Running {
     }
     while (left_ > 0 || servers_left_ > 0) {
       const auto event = supervisor_.wait(deadline_);
-      if (event.kind == Event::Kind::timed_out) {
+      if (event.kind == Event::Kind::timed_out && may_go_on()) {
+        deadline_ = Clock::now() + kLook;
+      } else if (event.kind == Event::Kind::timed_out) {
         // Whoever is left now is not wanted any more.
         for (const auto* child : supervisor_.stop_all(kGrace))
           say_(fmt::format("{} did not end by itself, and was killed", child->name()));
@@ -73,6 +87,13 @@ class Running {
     return {};
   }
 
+  // The job is over, and those that are left write their files; one that was stopped will never end by itself.
+  bool may_go_on() const {
+    return over_ && Clock::now() < *over_ + kReplicasMayWrite &&
+           std::any_of(replicas_.begin(), replicas_.end(),
+                       [](const auto& entry) { return !entry.first->ending() && !is_stopped(entry.first->pid()); });
+  }
+
   void on_exit(const Child& child) {
     const bool good = child.ending()->good();
     if (const auto it = replicas_.find(&child); it != replicas_.end()) {
@@ -83,8 +104,8 @@ class Running {
       return;
     }
     if (--servers_left_ == 0 && left_ > 0 && good) {
-      // The job is over: who is still there writes its files, or is stopped and will never end by itself.
-      deadline_ = std::min(deadline_, Clock::now() + kReplicasMayWrite);
+      over_ = Clock::now();
+      deadline_ = std::min(deadline_, *over_ + kLook);
     }
     if (good) return;
     if (left_ > 0) {
@@ -116,6 +137,7 @@ class Running {
   std::map<const Child*, std::uint32_t> replicas_;
   std::size_t left_ = 0, servers_left_ = 0;
   bool told_ = false;
+  std::optional<Clock::time_point> over_;  // since when the servers have gone in good order
   Clock::time_point deadline_ = Clock::now() + kForever;
 };
 

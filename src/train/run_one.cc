@@ -58,6 +58,7 @@ Result<Summary> run_one(Job& job, std::uint32_t id, const Body& body) {
   if (auto* lead = job.lead()) {
     if (const auto account = lead->account()) {
       summary = summary_of(*account);
+      summary.seconds = account->seconds;
       done = account->done;
     } else {
       summary.steps = lead->committed();
@@ -68,7 +69,9 @@ Result<Summary> run_one(Job& job, std::uint32_t id, const Body& body) {
   if (lost && !done)
     return Error{lost->code, fmt::format("replica {} was lost at step {}: {}", id, summary.steps, lost->message)};
   if (silent && !done) return *silent;
-  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  // The servers know when training began and ended; what this process did before and after is its own.
+  if (summary.seconds == 0)
+    summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   summary.replicas.resize(std::max<std::size_t>(summary.replicas.size(), job.options().replicas));
   auto& mine = summary.replicas[id];
   mine.mean_step_seconds = job.mean_work(id);

@@ -20,8 +20,9 @@ namespace {
 using wire::FrameKind;
 
 constexpr std::size_t kBuffer = 64u << 10;
-constexpr std::size_t kAtOnce = 512u << 10;   // read of a payload in one go: it is summed up while still in the cache
-constexpr std::size_t kMostATurn = 8u << 20;  // then others have their turn
+constexpr std::size_t kBehind = 4u << 10;
+constexpr std::size_t kAtOnce = 256u << 10;   // read or written in one go: it is summed up while still in the cache
+constexpr std::size_t kMostATurn = 1u << 20;  // then others have their turn, and the sender hears what is given back
 constexpr std::size_t kPieces = 64;           // of one write
 constexpr std::size_t kMostReleases = 4096;   // told in one frame
 constexpr std::size_t kMostDescriptors = 16;  // that came and whose frame did not yet
@@ -169,10 +170,19 @@ void SocketConnection::start_frame(Frame& frame) {
     }
   }
   frame.bytes = wire::encode_head(head);
-  wire::Checksum sum;
+  wire::Checksum alone;
+  auto& sum = frame.inline_payload() > 0 ? sum_out_ : alone;
+  sum.reset();
   sum.add(bytes_of(frame.control));
-  if (!head.in_region) sum.add(frame.payload.bytes);
   frame.check = sum.value();
+}
+
+// Sums the payload up to there: no further than it is about to be written, while it is in the cache for that.
+void SocketConnection::sum_up(Frame& frame, std::size_t payload_end) {
+  if (frame.summed >= payload_end) return;
+  sum_out_.add(frame.payload.bytes.subspan(frame.summed, payload_end - frame.summed));
+  frame.summed = payload_end;
+  if (payload_end == frame.inline_payload()) frame.check = sum_out_.value();
 }
 
 void SocketConnection::flush() {
@@ -214,7 +224,7 @@ bool SocketConnection::write_some() {
   // A frame that is under way goes on first; then the urgent ones, then the queue as far as the credit reaches.
   std::size_t urgent = 0, queued = 0, frames = 0;
   bool in_queue = written_ > 0 && !sending_urgent_;
-  while (count + 4 <= kPieces) {
+  while (count + 4 <= kPieces && total < kAtOnce) {
     Frame* frame = nullptr;
     if (in_queue || urgent == urgent_.size()) {
       if (queued == queue_.size()) break;
@@ -236,7 +246,11 @@ bool SocketConnection::write_some() {
     if (frame->fd >= 0 && skip == 0) descriptor = frame->fd;
     add(frame->bytes.data(), frame->bytes.size());
     add(frame->control.data(), frame->control.size());
-    add(frame->payload.bytes.data(), frame->inline_payload());
+    const auto payload = frame->inline_payload();
+    const auto end = std::min(payload, skip + kAtOnce - std::min(total, kAtOnce));
+    sum_up(*frame, end);
+    add(frame->payload.bytes.data(), end);
+    if (end < payload) break;
     store(frame->check, checks[frames - 1]);
     add(checks[frames - 1], wire::kCheckSize);
     if (frame->fd >= 0) break;
@@ -329,7 +343,9 @@ bool SocketConnection::read_some() {
     direct = std::min(want_.size(), kAtOnce);
     pieces[count++] = {want_.data(), direct};
   }
-  if (direct == want_.size() || direct == 0) pieces[count++] = {buffer_.data(), buffer_.size()};
+  // Behind a payload comes the next head, perhaps a whole small frame; the next payload is better read where it goes.
+  if (direct == 0) pieces[count++] = {buffer_.data(), buffer_.size()};
+  if (direct > 0 && direct == want_.size()) pieces[count++] = {buffer_.data(), kBehind};
   msghdr message{};
   message.msg_iov = pieces;
   message.msg_iovlen = count;

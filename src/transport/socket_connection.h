@@ -33,8 +33,9 @@ class SocketConnection : public Connection {
     Bytes payload;
     Completion done;
     std::uint64_t check = 0;
-    int fd = -1;           // region: travels with the first byte
-    bool started = false;  // head and checksum are made
+    int fd = -1;             // region: travels with the first byte
+    bool started = false;    // the head is made
+    std::size_t summed = 0;  // of an inline payload: already in the checksum
     std::size_t inline_payload() const { return head.in_region ? 0 : payload.bytes.size(); }
     std::size_t size() const { return wire::kHeadSize + control.size() + inline_payload() + wire::kCheckSize; }
   };
@@ -53,6 +54,7 @@ class SocketConnection : public Connection {
   Frame control_frame(wire::FrameKind kind) const;
   bool startable(const Frame& frame) const;
   void start_frame(Frame& frame);
+  void sum_up(Frame& frame, std::size_t payload_end);
   bool name_place(Frame& frame);
   void announce_region();
   void flush();
@@ -102,6 +104,7 @@ class SocketConnection : public Connection {
   bool sending_urgent_ = false;
   std::size_t waiting_bytes_ = 0;
   bool want_write_ = false, flush_planned_ = false;
+  wire::Checksum sum_out_;  // of the first frame whose payload is not all written
   SendCredit<Kept> credit_;
   std::uint32_t announced_regions_ = 0;
   std::vector<std::uint64_t> give_back_;  // to be told

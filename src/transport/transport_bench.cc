@@ -36,6 +36,7 @@ Address read_address(const std::string& text) {
 class BenchServer : public Handler {
  public:
   explicit BenchServer(Arena& arena) : parameters_(arena.allocate(kFrames * kFrame)) {
+    std::memset(parameters_.get(), 1, kFrames * kFrame);
     for (std::uint32_t i = 0; i < kFrames; ++i) mark(parameters_.get() + i * kFrame, word_of(Side::parameter, i, 0));
   }
   void on_up(Connection&, const std::string&) override {}
@@ -54,7 +55,9 @@ class BenchServer : public Handler {
 class BenchClient : public Handler {
  public:
   BenchClient(Loop& loop, Arena& arena, const Gate& gate)
-      : loop_(loop), gate_(gate), gradients_(arena.allocate(kFrames * kFrame)), parameters_(kFrames * kFrame) {}
+      : loop_(loop), gate_(gate), gradients_(arena.allocate(kFrames * kFrame)), parameters_(kFrames * kFrame) {
+    std::memset(gradients_.get(), 1, kFrames * kFrame);
+  }
   void on_up(Connection& connection, const std::string&) override { push_all(connection); }
   Result<Sink> on_announced(Connection&, const Incoming& message) override {
     return Sink{{parameters_.data() + label_of(message).frame * kFrame, kFrame}};

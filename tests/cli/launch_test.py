@@ -1,0 +1,367 @@
+"""Jobs of many processes as a user runs them: launched, by hand, under torchrun's variables, on two hosts (network
+namespaces, where they can be made), with processes that are killed and stopped on the way.
+
+usage: launch_test.py YOKE EXAMPLE [unittest arguments]     EXAMPLE: the README's program
+"""
+import contextlib
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+YOKE = EXAMPLE = ""
+DEADLINE = 120  # of everything, so that nothing hangs
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(what, condition, within=DEADLINE):
+    end = time.monotonic() + within
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {within} s in vain for {what}")
+        time.sleep(0.02)
+
+
+class Job:
+    """A process whose output is gathered; ended with the test, whatever happens."""
+
+    def __init__(self, test, words, environment=None, prefix=()):
+        self.process = subprocess.Popen([*prefix, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                        cwd=test.folder.name, env={**test.environment, **(environment or {})})
+        self.text = ""
+        test.addCleanup(self.end)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def until(self, pattern):
+        """Reads on until a line matches."""
+        end = time.monotonic() + DEADLINE
+        while not (found := re.search(pattern, self.text)):
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                raise AssertionError(f"'{pattern}' did not come:\n{self.text}")
+            line = self.process.stdout.readline()
+            if not line:
+                raise AssertionError(f"it ended without '{pattern}':\n{self.text}")
+            self.text += line
+        return found
+
+    def wait(self, status=0):
+        rest, _ = self.process.communicate(timeout=DEADLINE)
+        self.text += rest
+        if status is not None and self.process.returncode != status:
+            raise AssertionError(f"status {self.process.returncode} instead of {status}:\n{self.text}")
+        return self.text
+
+    def address(self):
+        return self.until(r"`yoke status (\S+)`")[1]
+
+    def role(self, name):
+        """The process id of "replica 2" or "server 0"."""
+        kind, number = name.split()
+        for pid in children(self.process.pid):
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                variables = file.read().split(b"\0")
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+            if kind == "replica" and f"YOKE_REPLICA={number}".encode() in variables:
+                return pid
+            if kind == "server" and b"server" in words and any(w.startswith(f"{number}/".encode()) for w in words):
+                return pid
+        raise AssertionError(f"there is no {name}")
+
+
+class LaunchTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.environment = dict(os.environ, YOKE_CACHE=self.path("cache"), TMPDIR=self.folder.name)
+        self.environment.pop("XDG_RUNTIME_DIR", None)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def job(self, *words, **options):
+        return Job(self, [YOKE, *words], **options)
+
+    def launch(self, *words, status=0):
+        return self.job("launch", *words).wait(status)
+
+    def status(self, address):
+        done = subprocess.run([YOKE, "status", address, "--json"], capture_output=True, text=True, timeout=DEADLINE)
+        return json.loads(done.stdout) if done.returncode == 0 else {"step": -1, "replicas": []}
+
+    def reach(self, address, step):
+        wait_for(f"step {step}", lambda: self.status(address)["step"] >= step)
+
+    SYNTHETIC = ("--model", "synthetic:200k:5ms", "--steps", "60", "--check")
+
+    # --- every strategy over every transport ---
+
+    def test_every_strategy_over_every_transport_keeps_its_promises(self):
+        for transport in ("shm", "unix", "tcp"):
+            for strategy in (("sync", "--servers", "2"), ("sync", "--servers", "3", "--spares", "1"),
+                             ("async", "--servers", "2", "--max-staleness", "3"), ("mirrored",)):
+                with self.subTest(transport=transport, strategy=strategy):
+                    text = self.launch("--transport", transport, "--replicas", "4", "--strategy", *strategy,
+                                       *self.SYNTHETIC)
+                    self.assertIn("60 updates", text)
+                    self.assertIn("every promise held", text)
+
+    def test_clipping_and_the_remedies_of_async_work_on_servers(self):
+        self.launch("--replicas", "3", "--strategy", "sync", "--servers", "2", "--clip-norm", "0.5", *self.SYNTHETIC)
+        self.launch("--replicas", "3", "--strategy", "async", "--stale", "scale", "--max-lead", "4",
+                    "--delay-compensation", "0.1", "--state-per-replica", "--momentum", "0.5", *self.SYNTHETIC)
+
+    def test_a_model_smaller_than_its_servers(self):
+        self.launch("--replicas", "2", "--strategy", "sync", "--servers", "4", "--model", "synthetic:2:1ms", "--steps",
+                    "10", "--check")
+
+    def test_train_processes_is_a_launch(self):
+        text = self.job("train", "--processes", "--shards", "2", "--replicas", "2", *self.SYNTHETIC).wait()
+        self.assertIn("2 servers, 2 replicas", text)
+        self.assertIn("every promise held", text)
+
+    def test_report_and_history_are_the_jobs(self):
+        self.launch("--replicas", "3", "--strategy", "sync", "--servers", "2", "--report", "r.json", "--history",
+                    "h.jsonl", "--model", "synthetic:10k:2ms", "--steps", "30")
+        with open(self.path("r.json")) as file:
+            report = json.load(file)
+        self.assertEqual(report["steps"], 30)
+        self.assertEqual([r["steps"] for r in report["replica"]], [30, 30, 30])
+        self.assertIn("every promise held", self.job("check", "h.jsonl").wait())
+
+    # --- the same bits ---
+
+    def test_the_same_bits_in_one_process_and_in_many(self):
+        words = ("--data", "digits", "--model", "mlp", "--steps", "25", "--replicas", "3", "--deterministic", "--quiet",
+                 "--keep", "last")
+        for strategy in ("sync", "mirrored"):
+            self.job("train", *words, "--strategy", strategy, "--save", "one.safetensors").wait()
+            with open(self.path("one.safetensors"), "rb") as file:
+                one = file.read()
+            ways = [("shm", "1"), ("shm", "3"), ("tcp", "3")] if strategy == "sync" else [("shm", "0"), ("tcp", "0")]
+            for transport, servers in ways:
+                with self.subTest(strategy=strategy, transport=transport, servers=servers):
+                    self.launch(*words, "--strategy", strategy, "--transport", transport, "--servers", servers,
+                                "--save", "many.safetensors")
+                    with open(self.path("many.safetensors"), "rb") as file:
+                        self.assertEqual(one, file.read())
+
+    # --- a program of the user's own ---
+
+    def test_a_program_of_ones_own(self):
+        for strategy in (("sync", "--servers", "2", "--spares", "1"), ("mirrored",)):
+            with self.subTest(strategy=strategy):
+                text = self.launch("--replicas", "3", "--strategy", *strategy, "--", EXAMPLE, "--epochs", "8")
+                accuracy = float(re.search(r"\[replica 0\] test accuracy (\S+)", text)[1])
+                self.assertGreater(accuracy, 0.8)
+
+    def test_a_program_gets_only_flags_that_are_its_to_have(self):
+        self.assertIn("--data", self.launch("--data", "digits", "--", EXAMPLE, status=2))
+
+    # --- processes that are lost ---
+
+    LONG = ("--model", "synthetic:200k:10ms", "--steps", "300", "--check")
+
+    def test_a_killed_replica_with_a_spare_and_the_chief_moves_on(self):
+        job = self.job("launch", "--replicas", "4", "--spares", "1", "--strategy", "sync", "--servers", "2", *self.LONG)
+        self.reach(job.address(), 50)
+        os.kill(job.role("replica 0"), signal.SIGKILL)
+        text = job.wait()
+        self.assertIn("replica 0 was ended by SIGKILL", text)
+        self.assertIn("replica 1 is the chief", text)
+        self.assertRegex(text, r"replica 0: .* LOST")
+        self.assertIn("every promise held", text)
+
+    def test_a_killed_replica_under_async(self):
+        job = self.job("launch", "--replicas", "3", "--strategy", "async", *self.LONG)
+        self.reach(job.address(), 50)
+        os.kill(job.role("replica 2"), signal.SIGKILL)
+        self.assertIn("every promise held", job.wait())
+
+    def test_a_stopped_replica_holds_nobody_up(self):
+        job = self.job("launch", "--replicas", "4", "--spares", "1", "--strategy", "sync", *self.LONG)
+        self.reach(job.address(), 50)
+        os.kill(job.role("replica 3"), signal.SIGSTOP)
+        text = job.wait()
+        self.assertIn("300 updates", text)
+        self.assertIn("every promise held", text)
+
+    def test_a_replica_that_mirrored_cannot_do_without_is_named(self):
+        job = self.job("launch", "--replicas", "3", "--strategy", "mirrored", *self.LONG)
+        self.reach(job.address(), 50)
+        os.kill(job.role("replica 1"), signal.SIGKILL)
+        text = job.wait(status=1)
+        self.assertRegex(text, r"server 1 \(.*\)")
+        self.assertIn("replica 1 was ended by SIGKILL", text)
+
+    def test_a_lost_server_ends_the_job_and_is_named(self):
+        job = self.job("launch", "--replicas", "2", "--strategy", "sync", "--servers", "2", *self.LONG)
+        self.reach(job.address(), 50)
+        os.kill(job.role("server 1"), signal.SIGKILL)
+        text = job.wait(status=1)
+        self.assertIn("server 1", text)
+
+    def test_nobody_is_left_when_the_launcher_is_killed(self):
+        job = self.job("launch", "--replicas", "3", "--strategy", "sync", "--servers", "2", "--model",
+                       "synthetic:10k:10ms", "--steps", "1000000")
+        self.reach(job.address(), 5)
+        pids = children(job.process.pid)
+        self.assertEqual(len(pids), 5)
+        job.process.kill()
+        job.process.wait()
+        wait_for("the end of all", lambda: not any(alive(pid) for pid in pids))
+
+    def test_ctrl_c_stops_all_and_keeps_the_model(self):
+        job = self.job("launch", "--replicas", "2", "--strategy", "sync", "--data", "digits", "--model", "mlp",
+                       "--epochs", "100000", "--save", "m.safetensors")
+        self.reach(job.address(), 20)
+        pids = children(job.process.pid)
+        job.process.send_signal(signal.SIGINT)
+        text = job.wait(status=130)
+        self.assertTrue(os.path.exists(self.path("m.safetensors")))
+        self.assertRegex(text, r"yoke launch .*--init m.safetensors")
+        self.assertFalse(any(alive(pid) for pid in pids))
+
+    def test_a_start_that_fails_leaves_nobody(self):
+        text = self.launch("--replicas", "2", "--data", "no-such-data", status=None)
+        self.assertIn("no-such-data", text)
+        text = self.launch("--replicas", "2", "--", "./no-such-program", status=3)
+        self.assertIn("no-such-program", text)
+
+    # --- by hand ---
+
+    def by_hand(self, strategy, hosts, replicas=3, servers=2, words=None):
+        """`hosts`: (prefix of commands, address without port) of each."""
+        words = words or ("--model", "synthetic:100k:5ms", "--steps", "50")
+        started = []
+        first = f"{hosts[0][1]}:7411"
+        histories = []
+        def history(name):
+            histories.append(self.path(name))
+            return ("--history", histories[-1])
+        if strategy[0] != "mirrored":
+            for i in range(servers):
+                prefix, host = hosts[i % len(hosts)]
+                join = ("--join", first) if i else ()
+                started.append(self.job("server", "--listen", f"{host}:{7411 + i}", "--shard", f"{i}/{servers}", *join,
+                                        *history(f"s{i}"), prefix=prefix))
+        for i in range(replicas):
+            prefix, host = hosts[i % len(hosts)]
+            number = ("--replica", str(i)) if strategy[0] == "mirrored" else ()
+            started.append(self.job("replica", "--join", first, *number, "--replicas", str(replicas), "--strategy",
+                                    *strategy, *words, *history(f"r{i}"), prefix=prefix))
+        text = "".join(job.wait() for job in started)
+        self.assertIn("every promise held", self.job("check", *histories).wait())
+        return text
+
+    def test_servers_and_replicas_by_hand(self):
+        here = [((), "127.0.0.1")]
+        for strategy in (("sync", "--spares", "1"), ("async",), ("mirrored",)):
+            with self.subTest(strategy=strategy):
+                self.assertIn("50 updates", self.by_hand(strategy, here))
+
+    def test_two_hosts(self):
+        if os.geteuid() != 0 or not shutil.which("ip"):
+            self.skipTest("network namespaces need root and iproute2")
+        names = [f"yoke{os.getpid()}a", f"yoke{os.getpid()}b"]
+        def ip(*words):
+            return subprocess.run(["ip", *words], capture_output=True).returncode == 0
+        if not ip("netns", "add", names[0]):
+            self.skipTest("network namespaces cannot be made here")
+        for name in names:
+            self.addCleanup(ip, "netns", "del", name)
+        ip("netns", "add", names[1])
+        made = ip("link", "add", "va", "netns", names[0], "type", "veth", "peer", "name", "vb", "netns", names[1])
+        self.assertTrue(made)
+        hosts = []
+        for name, device, address in ((names[0], "va", "10.77.0.1"), (names[1], "vb", "10.77.0.2")):
+            self.assertTrue(ip("-n", name, "addr", "add", f"{address}/24", "dev", device))
+            self.assertTrue(ip("-n", name, "link", "set", device, "up"))
+            ip("-n", name, "link", "set", "lo", "up")
+            hosts.append((("ip", "netns", "exec", name), address))
+        for strategy in (("sync", "--spares", "1"), ("async",), ("mirrored",)):
+            with self.subTest(strategy=strategy):
+                self.assertIn("50 updates", self.by_hand(strategy, hosts))
+        digits = ("--data", "digits", "--model", "mlp", "--epochs", "3")
+        text = self.by_hand(("sync",), hosts, words=digits)
+        self.assertGreater(float(re.search(r"test +accuracy (\S+),", text)[1]), 0.8)
+
+    def test_torchruns_variables(self):
+        for strategy in ("mirrored", "sync"):
+            with self.subTest(strategy=strategy):
+                jobs = [self.job("train", "--strategy", strategy, "--model", "synthetic:10k:2ms", "--steps", "30",
+                                 environment={"RANK": str(i), "WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1",
+                                              "MASTER_PORT": "7431"}) for i in range(3)]
+                text = "".join(job.wait() for job in jobs)
+                self.assertIn("30 updates", text)
+                self.assertIn("replica 2: 30 applied", text)
+
+    # --- how it goes ---
+
+    def test_status_tells_who_is_there_slow_and_gone(self):
+        job = self.job("launch", "--replicas", "4", "--spares", "1", "--strategy", "sync", "--servers", "2", "--slow",
+                       "1:6", "--model", "synthetic:10k:20ms", "--steps", "100000")
+        address = job.address()
+        self.reach(address, 150)
+        os.kill(job.role("replica 3"), signal.SIGKILL)
+        wait_for("its end", lambda: self.status(address)["replicas"][3]["gone"])
+        now = self.status(address)
+        self.assertEqual(now["strategy"], "sync")
+        self.assertEqual([s["present"] for s in now["servers"]], [True, True])
+        self.assertTrue(now["replicas"][1]["slow"])
+        self.assertFalse(now["replicas"][0]["slow"])
+        self.assertGreater(now["steps_per_second"], 0)
+        words = self.job("status", address).wait()
+        self.assertRegex(words, r"slow: \d")
+        self.assertIn("gone: replica 3", words)
+        job.process.send_signal(signal.SIGTERM)
+        job.wait(status=None)
+
+    def test_a_server_has_no_libtorch_and_is_up_at_once(self):
+        server = self.job("server", "--listen", "127.0.0.1:0")
+        server.until("shard 0 of 1 at tcp:127.0.0.1:[1-9]")
+        with open(f"/proc/{server.process.pid}/maps") as file:
+            self.assertNotIn("libtorch", file.read())
+        server.process.send_signal(signal.SIGTERM)
+        server.wait(status=143)
+
+    def test_replicas_that_do_not_fit_are_refused_with_the_difference(self):
+        server = self.job("server", "--listen", "unix:s")
+        first = self.job("replica", "--join", "unix:s", "--replicas", "2", "--strategy", "sync", "--model",
+                         "synthetic:10k:2ms", "--steps", "20", "--replica", "0")
+        server.until("")
+        other = self.job("replica", "--join", "unix:s", "--replicas", "2", "--strategy", "sync", "--model",
+                         "synthetic:20k:2ms", "--steps", "20", "--replica", "1")
+        self.assertRegex(other.wait(status=1), "networks differ.*1250.*2500|networks differ.*2500.*1250")
+        first.wait(status=None)
+        server.process.kill()
+
+
+if __name__ == "__main__":
+    YOKE, EXAMPLE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
