@@ -16,7 +16,11 @@ if(YOKE_TORCH)
   add_test(NAME wrong_inputs COMMAND ${CMAKE_SOURCE_DIR}/tests/cli/wrong_inputs ${CMAKE_BINARY_DIR}/yoke)
   # Debian's own Python: its torch is the one that packages.txt installs.
   add_test(NAME train COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/train_test.py ${CMAKE_BINARY_DIR}/yoke)
-  set_tests_properties(wrong_inputs train PROPERTIES TIMEOUT 900)
+  add_test(NAME launch COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/launch_test.py ${CMAKE_BINARY_DIR}/yoke
+                               ${CMAKE_BINARY_DIR}/example_digits)
+  # Its processes want the cores for themselves.
+  set_tests_properties(launch PROPERTIES RUN_SERIAL ON)
+  set_tests_properties(wrong_inputs train launch PROPERTIES TIMEOUT 900)
 endif()
 
 # The same test programs built with sanitizers, beside this build: `make test` builds them first (scripts/sanitized), so

@@ -22,6 +22,7 @@ constexpr auto kOthersMayCome = std::chrono::seconds(5);
 constexpr std::size_t kMarks = 10;
 constexpr std::size_t kPiece = 1u << 18;  // floats of a frozen slot in one message
 constexpr std::uint32_t kMostReplicas = 4096;
+const std::string kNoChief = "replica 0, the chief, was lost before it had initialised the parameters: ";
 
 const wire::Life* life_of(const wire::Message& message) {
   return std::visit(
@@ -246,8 +247,7 @@ void Server::gone(Peer& peer, const std::string& reason) {
       for (const auto& [index, network] : networks_) network->down({id, peer.identity.incarnation}, reason);
       if (id == 0 && !ending_)
         for (const auto& [index, network] : networks_)
-          if (!network->initialised())
-            return refuse_all("replica 0, the chief, was lost before it had initialised the parameters: " + reason);
+          if (!network->initialised()) return refuse_all(kNoChief + reason);
       elect();
       consider_the_end();
     }
@@ -290,8 +290,7 @@ void Server::consider_the_end() {
   const bool all_came = seats_.size() >= networks_.begin()->second->terms().replicas;
   loop_.cancel(abandoned_);
   abandoned_ = loop_.after(all_came ? Duration::zero() : Duration(kOthersMayCome), [this] {
-    if (replicas_.empty() && !ending_)
-      end(Error{Code::peer_down, "every replica has left before training was over"});
+    if (replicas_.empty() && !ending_) end(Error{Code::peer_down, "every replica has left before training was over"});
   });
 }
 
@@ -418,6 +417,8 @@ Status Server::on(Peer& peer, wire::Open& open) {
                                peer.identity.id)};
   }
   auto& network = *it->second;
+  if (const auto chief = seats_.find(0); chief != seats_.end() && chief->second.left && !network.initialised())
+    return Error{Code::peer_down, kNoChief + chief->second.gone};
   peer.connection->grant(2 * network.shard_bytes());
   peer.connection->send(wire::encode(wire::Opened{open.network, peer.identity.id == 0 && !network.initialised()}));
   return {};

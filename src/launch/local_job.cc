@@ -25,7 +25,8 @@ bool is_stopped(pid_t pid) {
   std::string text;
   std::getline(file, text);
   const auto name_end = text.rfind(')');  // the name may have anything in it
-  return name_end != std::string::npos && name_end + 2 < text.size() && (text[name_end + 2] == 'T' || text[name_end + 2] == 't');
+  return name_end != std::string::npos && name_end + 2 < text.size() &&
+         (text[name_end + 2] == 'T' || text[name_end + 2] == 't');
 }
 
 class Running {

@@ -185,7 +185,7 @@ class LaunchTest(unittest.TestCase):
 
     # --- processes that are lost ---
 
-    LONG = ("--model", "synthetic:200k:10ms", "--steps", "300", "--check")
+    LONG = ("--model", "synthetic:200k:10ms", "--steps", "800", "--check")
 
     def test_a_killed_replica_with_a_spare_and_the_chief_moves_on(self):
         job = self.job("launch", "--replicas", "4", "--spares", "1", "--strategy", "sync", "--servers", "2", *self.LONG)
@@ -198,7 +198,8 @@ class LaunchTest(unittest.TestCase):
         self.assertIn("every promise held", text)
 
     def test_a_killed_replica_under_async(self):
-        job = self.job("launch", "--replicas", "3", "--strategy", "async", *self.LONG)
+        job = self.job("launch", "--replicas", "3", "--strategy", "async", "--model", "synthetic:200k:10ms", "--steps",
+                       "2500", "--check")
         self.reach(job.address(), 50)
         os.kill(job.role("replica 2"), signal.SIGKILL)
         self.assertIn("every promise held", job.wait())
@@ -208,7 +209,7 @@ class LaunchTest(unittest.TestCase):
         self.reach(job.address(), 50)
         os.kill(job.role("replica 3"), signal.SIGSTOP)
         text = job.wait()
-        self.assertIn("300 updates", text)
+        self.assertIn("800 updates", text)
         self.assertIn("every promise held", text)
 
     def test_a_replica_that_mirrored_cannot_do_without_is_named(self):
