@@ -111,12 +111,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // What the handler remembers with it.
   std::shared_ptr<void> note;
 
-  std::uint64_t peer_progress() const { return peer_progress_; }
+  std::uint64_t peer_progress() const { return peer_progress_.load(std::memory_order_relaxed); }  // from any thread
   Time last_heard() const { return last_heard_; }
 
  protected:
   std::string peer_;
-  std::uint64_t peer_progress_ = 0;
+  std::atomic<std::uint64_t> peer_progress_{0};
   Time last_heard_{};
 };
 

@@ -56,7 +56,7 @@ inline void zmq_server(const std::string& address) {
     zmq_check(size > 0, "receive");
     Label answer;
     zmq_receive_frame(socket, [&](Label label, std::span<const std::byte> frame) {
-      check(frame, word_of(Side::gradient, label.frame, label.iteration));
+      take_push(frame, word_of(Side::gradient, label.frame, label.iteration));
       answer = label;
     });
     zmq_check(zmq_send(socket, who, static_cast<std::size_t>(size), ZMQ_SNDMORE) >= 0, "send");
