@@ -45,6 +45,8 @@ class Launching {
       if (!join) return join.error();
       job.join = *join;
     }
+    job.stopping = plan_.program.empty() ? "stopping after this step and saving; once more to stop at once"
+                                         : "stopping; once more to stop at once";
     job.server = [this](std::uint32_t i, const std::string& join) { return server(i, join); };
     job.replica = [this](std::uint32_t i, const std::string& join) { return replica(i, join); };
     const auto end = launch::run_local_job(supervisor, job, [](const std::string& text) {
@@ -87,25 +89,35 @@ class Launching {
     return spec;
   }
 
+  // What the launcher settled is said to every replica in so many words.
+  std::vector<std::string> job_words() const {
+    auto words = without_flags(plan_.words, {"--replicas", "--shards"}, {});
+    words.insert(words.end(), {"--replicas", std::to_string(plan_.flags.options.replicas)});
+    if (plan_.servers > 0) words.insert(words.end(), {"--shards", std::to_string(plan_.servers)});
+    return words;
+  }
+
   launch::ChildSpec replica(std::uint32_t i, const std::string& join) {
     launch::ChildSpec spec;
     spec.name = fmt::format("replica {}", i);
     if (i == 0 && !plan_.flags.quiet)
-      fmt::print("{} server{}, {} replicas; `yoke status {}` tells how it goes\n", plan_.servers,
-                 plan_.servers == 1 ? "" : "s", plan_.flags.options.replicas, join);
+      fmt::print("{} server{}, {} replica{}; `yoke status {}` tells how it goes\n", plan_.servers,
+                 plan_.servers == 1 ? "" : "s", plan_.flags.options.replicas,
+                 plan_.flags.options.replicas == 1 ? "" : "s", join);
     std::fflush(stdout);
     spec.environment = {std::string(launch::kJoinVariable) + "=" + join,
                         fmt::format("{}={}", launch::kReplicaVariable, i),
                         std::string(kCommandVariable) + "=" + launch::join_words(plan_.typed)};
     if (plan_.program.empty()) {
       spec.argv = {self_, "replica"};
-      spec.argv.insert(spec.argv.end(), plan_.words.begin(), plan_.words.end());
+      const auto words = job_words();
+      spec.argv.insert(spec.argv.end(), words.begin(), words.end());
       if (records()) spec.argv.insert(spec.argv.end(), {"--history", part(fmt::format("r{}", i))});
       // The chief's progress and result are the job's own; the others say nothing there.
       spec.standard_output = launch::StandardOutput::inherit;
     } else {
       spec.argv = plan_.program;
-      spec.environment.push_back(std::string(launch::kFlagsVariable) + "=" + launch::join_words(plan_.words));
+      spec.environment.push_back(std::string(launch::kFlagsVariable) + "=" + launch::join_words(job_words()));
       if (records()) spec.environment.push_back(std::string(kHistoryVariable) + "=" + part(fmt::format("r{}", i)));
       spec.standard_output = launch::StandardOutput::capture;
     }
@@ -123,6 +135,7 @@ class Launching {
       events.push_back(std::move(*read));
     }
     const auto all = history::merge(std::move(events));
+    if (all.empty()) return Error{Code::missing, "no replica took part, so there is no history to write or to check"};
     if (!plan_.flags.history.empty())
       if (auto written = write_file(plan_.flags.history, history::to_json_lines(all)); !written) return written.error();
     if (!plan_.flags.check) return static_cast<int>(kDone);

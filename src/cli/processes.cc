@@ -12,9 +12,25 @@ Result<launch::Surroundings> surroundings() {
   return launch::find_surroundings([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
 }
 
+Status check_one_of_many(const TrainFlags& flags) {
+  const auto validation = data::parse_validation(flags.validation);
+  if (validation && validation->folds > 0)
+    return Error{Code::invalid_argument,
+                 "k-fold validation trains several times, and this is one job of many processes: use `yoke train`"};
+  if (flags.check)
+    return Error{Code::invalid_argument,
+                 "--check needs every process's part: say --history FILE to each, and `yoke check FILE...` at the end"};
+  return {};
+}
+
 Status host_what_is_needed(bool servers_elsewhere, Options& options) {
   auto& processes = options.processes;
   const bool mirrored = options.strategy == Strategy::mirrored;
+  if (!mirrored && servers_elsewhere && !processes.listen.empty())
+    return Error{
+        Code::invalid_argument,
+        "--listen is of mirrored, where every replica hosts a slice; under sync and async servers do: leave it "
+        "out"};
   if (processes.join.empty() || (!mirrored && servers_elsewhere)) return {};
   if (!processes.replica)
     return Error{Code::invalid_argument,

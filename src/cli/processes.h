@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/train_flags.h"
 #include "launch/surroundings.h"
 #include "yoke/error.h"
 #include "yoke/options.h"
@@ -20,6 +21,9 @@ Result<launch::Surroundings> surroundings();
 // Fills Options::processes: takes part where the surroundings say, and hosts what has to be hosted here (under mirrored
 // a slice a replica; where nobody has started servers, the first replicas host the shards). `replicas_given`: by flag.
 Status take_place(const launch::Surroundings& found, bool replicas_given, Options& options);
+
+// What a process that is one replica of a job cannot do alone.
+Status check_one_of_many(const TrainFlags& flags);
 
 // After `join` and `replica` are known: what this process hosts.
 Status host_what_is_needed(bool servers_elsewhere, Options& options);

@@ -51,14 +51,7 @@ int run(ReplicaFlags& flags, CLI::App& command, const std::vector<std::string>& 
     fmt::print("{}", to_config(command));
     return kDone;
   }
-  const auto fold = data::parse_validation(train.validation);
-  if (fold && fold->folds > 0)
-    return fail({Code::invalid_argument,
-                 "k-fold validation trains several times, and this is one job of many processes: use `yoke train`"});
-  if (train.check)
-    return fail(
-        {Code::invalid_argument,
-         "--check needs every process's part: say --history FILE to each, and `yoke check FILE...` at the end"});
+  if (auto checked = check_one_of_many(train); !checked) return fail(checked.error());
   if (auto placed = place(flags, command.get_option("--replicas")->count() > 0, train.options); !placed)
     return fail(placed.error());
   // To say how to go on after a stop: what was typed, here or at the launcher.
@@ -82,7 +75,7 @@ void add_replica(CLI::App& app, const std::vector<std::string>& words, int& stat
       "  yoke replica --join 10.0.0.1:7000 --replicas 4 --data fashion-mnist  beside servers, on any host\n"
       "  yoke replica --join 10.0.0.1:7000 --strategy mirrored --replicas 2 --replica 0  no servers: number 0 listens "
       "there\n"
-      "  torchrun --no-python --nproc-per-node 2 yoke replica --strategy mirrored  its variables say where and which");
+      "  torchrun --no_python --nproc_per_node 2 yoke replica --strategy mirrored  its variables say where and which");
   const std::string group = "Processes";
   command->add_option("--join", flags->join, "where the first server listens (mirrored: where replica 0 does)")
       ->type_name("ADDRESS")

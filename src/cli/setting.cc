@@ -31,7 +31,7 @@ std::string typed(const CLI::Option& option, const std::string& name) {
 bool is_setting(const CLI::App& command, const CLI::Option& option) {
   const auto key = key_of(option);
   return option.nonpositional() && option.get_configurable() && &option != command.get_help_ptr() && key != "config" &&
-         key != "print-config";
+         key != "print-config" && key != "processes";
 }
 
 std::string key_of(const CLI::Option& option) {

@@ -33,24 +33,27 @@ Status place(TrainFlags& flags, const CLI::App& command) {
   const auto found = surroundings();
   if (!found) return found.error();
   if (found->kind != launch::Surroundings::Kind::torchrun) return {};
+  if (found->replicas != 1u)
+    if (auto checked = check_one_of_many(flags); !checked) return checked;
   return take_place(*found, command.get_option("--replicas")->count() > 0, flags.options);
 }
 
-int run(const TrainFlags& flags, const std::vector<std::string>& words) {
+int run(const TrainFlags& flags, const std::vector<std::string>& words, const std::vector<std::string>& settled) {
   std::vector<std::string> typed{"train"};
   typed.insert(typed.end(), words.begin(), words.end());
   if (!flags.processes) return run_training(flags, typed);
   LaunchPlan plan;
   plan.flags = flags;
   plan.servers = flags.options.strategy == Strategy::mirrored ? 0 : flags.options.shards;
-  plan.words = without_flags(words, {"--history"}, {"--check", "--processes"});
+  plan.words = without_flags(settled, {"--history"}, {"--check", "--processes"});
   plan.typed = typed;
   return run_launch(plan);
 }
 
 }  // namespace
 
-void add_train(CLI::App& app, const std::vector<std::string>& words, int& status) {
+void add_train(CLI::App& app, const std::vector<std::string>& words, const std::vector<std::string>& settled,
+               int& status) {
   auto flags = std::make_shared<TrainFlags>();
   auto* command = app.add_subcommand(
       "train",
@@ -62,7 +65,7 @@ void add_train(CLI::App& app, const std::vector<std::string>& words, int& status
       ->add_flag("--processes", flags->processes,
                  "each replica and each shard a process of its own, as `yoke launch` starts them")
       ->group("How the replicas pull together");
-  command->callback([flags, command, &words, &status] {
+  command->callback([flags, command, &words, &settled, &status] {
     if (const auto checked = complete(*flags, *command); !checked) {
       status = fail(checked.error());
     } else if (auto placed = place(*flags, *command); !placed) {
@@ -70,7 +73,7 @@ void add_train(CLI::App& app, const std::vector<std::string>& words, int& status
     } else if (flags->print_config) {
       fmt::print("{}", to_config(*command));
     } else {
-      status = run(*flags, words);
+      status = run(*flags, words, settled);
     }
   });
 }

@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
     }
   const Words typed = words;
   Words settled;  // with the settings of a file put in
-  cli::add_train(app, typed, status);
+  cli::add_train(app, typed, settled, status);
   cli::add_launch(app, typed, settled, program, status);
   cli::add_server(app, status);
   cli::add_replica(app, typed, status);

@@ -177,6 +177,9 @@ Status Server::admit_replica(Peer& peer) {
     identity.id = 0;
     while (seats_.contains(identity.id)) ++identity.id;
   }
+  if (!networks_.empty() && identity.id >= networks_.begin()->second->terms().replicas)
+    return Error{Code::refused, fmt::format("the job has {} replicas, and needs no other",
+                                            networks_.begin()->second->terms().replicas)};
   if (identity.id >= kMostReplicas) return Error{Code::refused, fmt::format("at most {} replicas", kMostReplicas)};
   if (const auto* other = replica(identity.id))
     return Error{Code::refused, fmt::format("replica {} is there already: {}", identity.id, in_words(other->identity))};
@@ -214,7 +217,7 @@ void Server::elect() {
   while (seats_.contains(id) && seats_.at(id).left) ++id;
   auto* peer = replica(id);
   if (!peer || chief_ == id || !seats_.at(id).welcomed) return;
-  if (chief_) say(fmt::format("replica {} is the chief from now on", id));
+  if (chief_ && !over()) say(fmt::format("replica {} is the chief from now on", id));
   chief_ = id;
   peer->connection->send(wire::encode(wire::ChiefNow{}));
 }
@@ -239,6 +242,10 @@ void Server::gone(Peer& peer, const std::string& reason) {
   if (replica(id) == &peer) {
     replicas_.erase(id);
     if (first()) {
+      if (!networks_.empty() && id >= networks_.begin()->second->terms().replicas) {
+        seats_.erase(id);  // one too many
+        return consider_the_end();
+      }
       const bool done = over();
       auto& seat = seats_[id];
       seat.left = true;

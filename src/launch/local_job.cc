@@ -46,6 +46,10 @@ class Running {
       if (event.kind == Event::Kind::timed_out && may_go_on()) {
         deadline_ = Clock::now() + kLook;
       } else if (event.kind == Event::Kind::timed_out) {
+        if (left_ == 0 && end_.signal == 0)
+          say_(
+              "the replicas have ended, and the servers wait for them still: did they take part at all? A program of "
+              "your own calls yoke::run with yoke::options_from(argc, argv)");
         // Whoever is left now is not wanted any more.
         for (const auto* child : supervisor_.stop_all(kGrace))
           say_(fmt::format("{} did not end by itself, and was killed", child->name()));
@@ -123,7 +127,7 @@ class Running {
       supervisor_.stop_all(std::chrono::seconds(0), SIGKILL);
       return;
     }
-    say_("stopping after this step and saving; once more to stop at once");
+    say_(job_.stopping);
     // Only the replicas stop; the servers follow when these have gone.
     const int passed_on = signal == SIGINT ? SIGINT : SIGTERM;
     for (const auto& [child, number] : replicas_)

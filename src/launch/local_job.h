@@ -19,7 +19,8 @@ struct LocalJob {
   std::function<ChildSpec(std::uint32_t i, const std::string& join)> server;
   // The words that start replica `i`. Without servers, `join` is where replica 0 will listen.
   std::function<ChildSpec(std::uint32_t i, const std::string& join)> replica;
-  std::string join;  // without servers
+  std::string join;                   // without servers
+  std::string stopping = "stopping";  // said once when the launcher is told to stop
   std::chrono::milliseconds start_within{30'000};
 };
 

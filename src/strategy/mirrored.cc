@@ -1,6 +1,7 @@
-// Mirrored: every replica keeps the parameters and takes the same step. In one process it is the protocol of the
-// central strategies with a quorum of all and the shards' blocks in the replicas' own memory; a block's pass writes to
-// all of them.
+// Mirrored: every replica keeps the parameters and takes the same step. It is the protocol of the central strategies
+// with a quorum of all and a shard a replica. In one process the shards' blocks are in the replicas' own memory, and a
+// block's pass writes to all of them; between processes each replica hosts its shard, and pushing, updating and pulling
+// are reduce-scatter, update of one's slice and all-gather.
 #include "strategy/strategy.h"
 
 namespace yoke::strategy {

@@ -94,6 +94,8 @@ Result<wire::JobTerms> plan(const Options& options) {
   terms.optimizer_state = options.optimizer_state;
   terms.clip_norm = options.clip_norm;
   terms.max_refusals = options.max_refusals;
+  terms.seed = options.seed;
+  terms.shuffle = options.shuffle;
   terms.record = options.recorder != nullptr;
   return entry_of(options.strategy).plan(options, std::move(terms));
 }

@@ -1,30 +1,14 @@
 #include "train/job.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <thread>
 
+#include "cluster/layout_difference.h"
+
 namespace yoke::train {
 namespace {
-
-// What the first difference between two layouts is, in words; empty: none.
-std::string difference(const Layout& first, const Layout& other) {
-  if (first.slots.size() != other.slots.size())
-    return fmt::format("{} parameters there, {} here", first.slots.size(), other.slots.size());
-  for (std::size_t i = 0; i < first.slots.size(); ++i) {
-    const auto &a = first.slots[i], &b = other.slots[i];
-    if (a.name != b.name) return fmt::format("parameter {} is {} there, {} here", i, a.name, b.name);
-    if (a.shape != b.shape)
-      return fmt::format("{} is [{}] there, [{}] here", a.name, fmt::join(a.shape, ", "), fmt::join(b.shape, ", "));
-    if (a.frozen != b.frozen) return fmt::format("{} is frozen only in one of them", a.name);
-    if (a.group != b.group) return fmt::format("{} is in group {} there, {} here", a.name, a.group, b.group);
-  }
-  for (std::size_t i = 0; i < first.groups.size(); ++i)
-    if (!(first.groups[i] == other.groups[i])) return fmt::format("the optimizers of parameter group {} differ", i);
-  return "";
-}
 
 std::uint32_t at_once(const Options& options) {
   if (options.deterministic) return 1;  // LibTorch's generator of random numbers is one for the whole process
@@ -69,7 +53,7 @@ Result<cluster::Cluster*> Job::cluster(std::size_t index, const Layout& layout, 
     clusters_.push_back(std::move(*opened));
     for (const auto& [gone, why] : left_) clusters_.back()->leave(gone, why);
     wake_.notify_all();
-  } else if (const auto different = difference(clusters_[index]->layout(), layout); !different.empty()) {
+  } else if (const auto different = cluster::difference(clusters_[index]->layout(), layout); !different.empty()) {
     return Error{Code::invalid_argument, "the replicas' networks differ: " + different};
   }
   return clusters_[index].get();

@@ -21,8 +21,8 @@ using wire::FrameKind;
 
 constexpr std::size_t kBuffer = 64u << 10;
 constexpr std::size_t kBehind = 4u << 10;
-constexpr std::size_t kAtOnce = 256u << 10;   // read or written in one go: it is summed up while still in the cache
-constexpr std::size_t kMostATurn = 2u << 20;  // then others have their turn, and the sender hears what is given back
+constexpr std::size_t kAtOnce = 512u << 10;   // read or written in one go: it is summed up while still in the cache
+constexpr std::size_t kMostATurn = 1u << 20;  // then others have their turn, and the sender hears what is given back
 constexpr std::size_t kPieces = 64;           // of one write
 constexpr std::size_t kMostReleases = 4096;   // told in one frame
 constexpr std::size_t kMostDescriptors = 16;  // that came and whose frame did not yet

@@ -234,6 +234,8 @@ void put(const JobTerms& terms, pb::JobTerms* out) {
   out->set_clip_norm(terms.clip_norm);
   out->set_max_refusals(terms.max_refusals);
   out->set_record(terms.record);
+  out->set_seed(terms.seed);
+  out->set_shuffle(terms.shuffle);
 }
 
 void put(const SGD& sgd, pb::Optimizer* out) {
@@ -651,6 +653,8 @@ JobTerms get(const pb::JobTerms& in, Doubt& doubt) {
       doubt.one_of<OptimizerState>(in.optimizer_state(), pb::OptimizerState_IsValid, "place for the optimizer's state");
   terms.clip_norm = doubt.finite(in.clip_norm(), "the norm to clip to");
   terms.max_refusals = in.max_refusals();
+  terms.seed = in.seed();
+  terms.shuffle = in.shuffle();
   terms.record = in.record();
   return terms;
 }

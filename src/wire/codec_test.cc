@@ -58,8 +58,8 @@ auto fields(const T& value) {
     const auto& [a, b, c, d, e, f, g, h, i, j] = value;
     return std::tie(a, b, c, d, e, f, g, h, i, j);
   } else if constexpr (kOneOf<T, JobTerms>) {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = value;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
   } else {
     static_assert(kOneOf<T, Account>);
     const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = value;
@@ -125,6 +125,8 @@ JobTerms terms() {
   terms.clip_norm = 1.25;
   terms.max_refusals = 7;
   terms.record = true;
+  terms.seed = 99;
+  terms.shuffle = false;
   return terms;
 }
 

@@ -66,6 +66,8 @@ struct JobTerms {
   double clip_norm = 0;
   std::uint32_t max_refusals = 3;
   bool record = false;  // keep a history
+  std::uint64_t seed = 1;
+  bool shuffle = true;
 };
 
 // A replica attaches its next network: what it looks like and how it is trained.
