@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "cli/exit_status.h"
 #include "cli/outputs.h"
@@ -54,11 +55,14 @@ class Launching {
       fmt::print(stderr, "[launch] {}\n", text);
     });
     if (!end) return end.error();
-    if (auto checked = judge_history(); !checked || *checked != kDone) return checked;
-    return status_of(*end);
+    const int status = status_of(*end);
+    if (auto checked = judge_history(status); !checked || *checked != kDone) return checked;
+    return status;
   }
 
  private:
+  std::string result_file() const { return scratch_->path() + "/result"; }
+
   bool records() const { return plan_.flags.check || !plan_.flags.history.empty(); }
 
   std::string part(const std::string& name) {
@@ -107,7 +111,8 @@ class Launching {
     std::fflush(stdout);
     spec.environment = {std::string(launch::kJoinVariable) + "=" + join,
                         fmt::format("{}={}", launch::kReplicaVariable, i),
-                        std::string(kCommandVariable) + "=" + launch::join_words(plan_.typed)};
+                        std::string(kCommandVariable) + "=" + launch::join_words(plan_.typed),
+                        std::string(kResultVariable) + "=" + result_file()};
     if (plan_.program.empty()) {
       spec.argv = {self_, "replica"};
       const auto words = job_words();
@@ -125,7 +130,7 @@ class Launching {
   }
 
   // Puts the parts together, and holds them against the promises.
-  Result<int> judge_history() {
+  Result<int> judge_history(int status) {
     if (!records()) return static_cast<int>(kDone);
     std::vector<std::vector<history::Event>> events;
     for (const auto& file : parts_) {
@@ -135,7 +140,10 @@ class Launching {
       events.push_back(std::move(*read));
     }
     const auto all = history::merge(std::move(events));
-    if (all.empty()) return Error{Code::missing, "no replica took part, so there is no history to write or to check"};
+    if (all.empty() || !std::holds_alternative<history::Terms>(all.front().what)) {
+      fmt::print(stderr, "[launch] training never began, so there is no history to write or to check\n");
+      return status == kDone ? static_cast<int>(kFailed) : status;
+    }
     if (!plan_.flags.history.empty())
       if (auto written = write_file(plan_.flags.history, history::to_json_lines(all)); !written) return written.error();
     if (!plan_.flags.check) return static_cast<int>(kDone);
@@ -145,23 +153,32 @@ class Launching {
     return static_cast<int>(violations.empty() ? kDone : kPromiseBroken);
   }
 
-  // The job's: that of the replica that drew the conclusion. One that was lost on the way does not count, unless
-  // nobody was left.
+  // The job's: that of the replica that drew the conclusion and wrote its files. One that was lost on the way does not
+  // count, unless nobody was left. A program of the user's own has no such file: all that ended well count.
   int status_of(const launch::JobEnd& end) const {
-    int status = kDone, lost = kFailed;
+    int status = kDone;
     bool concluded = false;
-    for (const auto& ending : end.replicas) {
-      if (!ending || ending->signal != 0) continue;
-      if (ending->status == kFailed || ending->status == kWrongUsage || ending->status == kWrongFile ||
-          ending->status == kNotHere) {
-        lost = std::max(lost, ending->status);
-      } else {
-        concluded = true;
-        status = std::max(status, ending->status);
-      }
+    if (plan_.program.empty()) {
+      std::ifstream file(result_file());
+      if (file >> status) return status;
+      return failed(end);
     }
-    if (!end.served || !concluded) return end.signal == SIGINT ? static_cast<int>(kInterrupted) : lost;
+    for (const auto& ending : end.replicas) {
+      if (!ending || ending->signal != 0 || (ending->status >= kFailed && ending->status < kPromiseBroken)) continue;
+      concluded = true;
+      status = std::max(status, ending->status);
+    }
+    if (!end.served || !concluded) return failed(end);
     return status;
+  }
+
+  // The worst that a replica said of itself.
+  static int failed(const launch::JobEnd& end) {
+    if (end.signal != 0) return end.signal == SIGINT ? kInterrupted : kTerminated;
+    int worst = kFailed;
+    for (const auto& ending : end.replicas)
+      if (ending && ending->signal == 0 && ending->status < kPromiseBroken) worst = std::max(worst, ending->status);
+    return worst;
   }
 
   const LaunchPlan& plan_;

@@ -15,6 +15,10 @@ namespace yoke::cli {
 inline constexpr char kCommandVariable[] = "YOKE_COMMAND";  // what was typed, to say how to go on after a stop
 inline constexpr char kHistoryVariable[] = "YOKE_HISTORY";  // a program of the user's own: its part goes there
 
+// A file that the process writes which has the result, when all its files are written: the launcher then knows that
+// there is one, and with which status.
+inline constexpr char kResultVariable[] = "YOKE_RESULT";
+
 // The environment's word on it.
 Result<launch::Surroundings> surroundings();
 

@@ -3,6 +3,7 @@
 // runs under its lock and what outside of it.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct Part {
   wire::ReplicaId replica = 0;
   const float* values = nullptr;
   double weight = 1;
+  const float* then = nullptr;              // delay compensation on servers: the values it was computed on ...
+  std::shared_ptr<const void> then_keep{};  // ... and who owns them
 };
 
 class BlockStore {

@@ -59,15 +59,15 @@ class Cluster {
 
   // Tells the chief what a replica of this process did in a step; in one process the chief knows already.
   virtual void tell(const wire::StepNews& news) = 0;
-  // Called, from any thread, with what replicas of other processes did, while this process has the chief. Set before
-  // `join`; an empty one ends it, and is not called after that returns.
+  // Called with what replicas of other processes did, while this process has the chief: from `tell`, `stir` and
+  // `await_conclusion`. Set before `join`.
   virtual void on_news(std::function<void(const wire::StepNews&)> call) = 0;
   // Does this replica evaluate and report? In one process any does that finds it due.
   virtual bool chief(wire::ReplicaId replica) const = 0;
   // Training is over: waits until this replica is the one to draw the conclusion (true), or another has done so.
   virtual Result<bool> await_conclusion(wire::ReplicaId replica) = 0;
-  // This replica has drawn it.
-  virtual void conclude(wire::ReplicaId replica) = 0;
+  // This replica has drawn it. False: it was taken for lost meanwhile, and another draws it.
+  virtual bool conclude(wire::ReplicaId replica) = 0;
 
   virtual Time now() const = 0;
   virtual bool done() const = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "cluster/terms.h"
 
@@ -11,6 +12,18 @@ namespace {
 
 // A pass over fewer floats than this is done at once: handing it to another thread would take longer.
 constexpr std::size_t kAtOnce = 1u << 16;
+
+// Of data that is counted sample by sample.
+constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 36;
+
+// Shared memory, or any where there is none to be had: only connections over shared memory notice the difference.
+std::shared_ptr<std::byte> memory_for(transport::Arena& arena, std::size_t bytes) {
+  if (auto memory = arena.allocate(bytes)) return memory;
+  constexpr std::align_val_t kLine{64};
+  auto* at = static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), kLine, std::nothrow));
+  if (!at) return nullptr;
+  return {at, [](std::byte* memory) { ::operator delete(memory, kLine); }};
+}
 
 core::SequencerOptions with_shards(core::SequencerOptions options, std::uint32_t shards) {
   options.shards = shards;
@@ -45,7 +58,7 @@ HostedNetwork::HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::J
   store_ = std::make_unique<ShardStore>(
       plan_, layout_.groups, id_,
       VersionedOptions{terms_.optimizer_state == OptimizerState::per_replica, terms_.stale.delay_compensation},
-      [arena = std::move(arena)](std::size_t bytes) { return arena->allocate(bytes); });
+      [arena = std::move(arena)](std::size_t bytes) { return memory_for(*arena, bytes); });
 }
 
 // --- the first values ---
@@ -91,7 +104,7 @@ void HostedNetwork::receive(const wire::Address& from, wire::Message message, tr
       std::holds_alternative<wire::Hello>(message) || std::holds_alternative<wire::Report>(message) ||
       std::holds_alternative<wire::Measured>(message) || std::holds_alternative<wire::Reduced>(message);
   if (const auto* hello = std::get_if<wire::Hello>(&message); hello && sequencer_) {
-    tally_.expect(hello->samples);
+    if (!std::exchange(expected_, true) && hello->samples <= kMostSamples) tally_.expect(hello->samples);
     if (recorder_ && network_ == 0 && !std::exchange(terms_written_, true)) {
       history::Terms terms{with_shards(sequencer_options(terms_), plan_.shards()), {}, hello->samples, hello->batch};
       for (const auto& blocks : plan_.of_shard) terms.shard_blocks.push_back(static_cast<std::uint32_t>(blocks.size()));
@@ -145,8 +158,8 @@ void HostedNetwork::carry_out(const wire::Address& actor, const core::Effect& ef
     measure(*size_up);
   } else if (const auto* update = std::get_if<core::Reduce>(&effect)) {
     reduce(*update);
-  } else if (std::holds_alternative<core::Publish>(effect)) {
-    store_->publish();
+  } else if (const auto* publish = std::get_if<core::Publish>(&effect)) {
+    store_->publish(publish->version);
   } else if (const auto* release = std::get_if<core::Release>(&effect)) {
     held_.erase(release->ticket);
   } else if (const auto* say = std::get_if<core::Say>(&effect)) {
@@ -162,7 +175,7 @@ void HostedNetwork::on_send(const wire::Address& actor, const core::Send& send) 
   if (std::holds_alternative<wire::Assign>(send.message)) tally_.count_assignment();
   if (const auto* told = std::get_if<wire::Settled>(&send.message); told && network_ == 0)
     record(history::Told{told->verdict});
-  if (const auto* parameters = std::get_if<wire::Parameters>(&send.message)) show(send.to.id, parameters->version);
+  if (std::holds_alternative<wire::Parameters>(send.message)) show(send.to.id);
   const bool here = (send.to == wire::kSequencer && sequencer_) || (send.to == wire::shard_at(id_) && shard_);
   if (here)
     inbox_.emplace_back(send.to, core::Received{actor, send.message});
@@ -170,10 +183,9 @@ void HostedNetwork::on_send(const wire::Address& actor, const core::Send& send) 
     outlet_.send(network_, actor, send.to, send.message);
 }
 
-void HostedNetwork::show(wire::ReplicaId replica, wire::Version version) {
+void HostedNetwork::show(wire::ReplicaId replica) {
   store_->shown_to(replica);
-  for (const auto block : plan_.of_shard[id_])
-    outlet_.send_values(network_, replica, block, version, store_->present(block));
+  for (const auto block : plan_.of_shard[id_]) outlet_.send_values(network_, replica, block, store_->present(block));
 }
 
 // --- the passes ---
@@ -237,8 +249,10 @@ void HostedNetwork::reduce(const core::Reduce& reduce) {
     for (const auto& share : reduce.shares)
       made.used.push_back({share.ticket, held_.at(share.ticket).gradient, share.weight});
   const auto floats = plan_.blocks[reduce.block].size * std::max<std::size_t>(1, reduce.shares.size());
+  auto parts = parts_of(reduce.shares);
+  for (auto& part : parts) store_->find_then(reduce.block, part);
   pass(
-      floats, [this, reduce, parts = parts_of(reduce.shares)] { store_->reduce(reduce, parts); },
+      floats, [this, reduce, parts = std::move(parts)] { store_->reduce(reduce, parts); },
       [this, block = reduce.block, version = reduce.step + 1, made = std::move(made)] {
         if (recorder_ && network_ == 0) record(made);
         deliver(wire::shard_at(id_), core::BlockReduced{block, version});

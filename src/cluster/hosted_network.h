@@ -32,7 +32,7 @@ class Outlet {
   virtual void send(std::uint32_t network, const wire::Address& from, const wire::Address& to,
                     const wire::Message& message) = 0;
   // A block's values to a replica.
-  virtual void send_values(std::uint32_t network, wire::ReplicaId replica, wire::BlockId block, wire::Version version,
+  virtual void send_values(std::uint32_t network, wire::ReplicaId replica, wire::BlockId block,
                            ShardStore::Values values) = 0;
   // Later, in the loop's thread; from any thread.
   virtual void post(std::function<void()> call) = 0;
@@ -50,6 +50,8 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   const core::BlockPlan& plan() const { return plan_; }
   // Does this server host a part of it? A small network may have fewer shards than there are servers.
   bool hosts() const { return shard_.has_value(); }
+  // There was memory for what it hosts.
+  bool ready() const { return !store_ || store_->ready(); }
   std::uint64_t shard_bytes() const { return store_ ? store_->bytes() : 0; }
 
   // --- the first values ---
@@ -87,7 +89,7 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   void reduce(const core::Reduce& reduce);
   void pass(std::size_t floats, std::function<void()> work, std::function<void()> then);
   std::vector<Part> parts_of(const std::vector<core::Share>& shares) const;
-  void show(wire::ReplicaId replica, wire::Version version);
+  void show(wire::ReplicaId replica);
   void record(history::What what) {
     if (recorder_) recorder_->add(outlet_.now(), std::move(what));
   }
@@ -109,6 +111,7 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   Tally tally_;
   std::uint64_t next_record_ = 0;
   bool terms_written_ = false;
+  bool expected_ = false;  // it is known how much data there is
   std::deque<std::pair<wire::Address, core::Event>> inbox_;
   bool draining_ = false;
   std::unordered_map<wire::Ticket, Held> held_;

@@ -64,7 +64,7 @@ class LocalCluster : public Cluster {
   void on_news(std::function<void(const wire::StepNews&)>) override {}
   bool chief(wire::ReplicaId) const override { return true; }
   Result<bool> await_conclusion(wire::ReplicaId) override { return true; }
-  void conclude(wire::ReplicaId) override {}
+  bool conclude(wire::ReplicaId) override { return true; }
   std::shared_ptr<std::byte> memory(std::size_t) override { return nullptr; }
 
   Time now() const override;  // since it was made

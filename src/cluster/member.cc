@@ -82,13 +82,13 @@ class Member::Impl : public transport::Handler {
     return std::unique_ptr<Cluster>(std::move(cluster));
   }
 
-  void leave(const std::string& reason) {
+  void leave(const std::string& reason, bool well) {
     {
       const std::lock_guard lock(links.mutex);
       if (std::exchange(left, true)) return;
     }
     if (links.options.recorder) static_cast<void>(links.options.recorder->flush());
-    links.send(0, wire::encode(wire::Leaving{reason}));
+    links.send(0, wire::encode(wire::Leaving{reason, well}));
     links.loop->post([this, reason] {
       std::vector<transport::ConnectionPtr> connections;
       {
@@ -135,6 +135,8 @@ class Member::Impl : public transport::Handler {
     auto& link = links.servers.at(shard_of(connection));
     auto sink = cluster->announced(*decoded, message.payload, link.by_pointer);
     link.announced = std::move(*decoded);
+    link.sinking = sink && !sink->into.empty();
+    links.sinks += link.sinking;
     return sink;
   }
 
@@ -144,18 +146,18 @@ class Member::Impl : public transport::Handler {
     {
       const std::lock_guard lock(links.mutex);
       said = std::exchange(links.servers.at(shard).announced, std::nullopt);
+      sunk(links.servers.at(shard));
     }
     if (!said) {
       auto decoded = wire::decode(message.control);
       if (!decoded) return connection.close(decoded.error().message);
       said = std::move(*decoded);
     }
-    if (const auto* news = std::get_if<wire::StepNews>(&*said)) {
-      const std::lock_guard lock(links.news_mutex);
-      if (links.on_news) links.on_news(*news);
+    const std::lock_guard lock(links.mutex);
+    if (auto* news = std::get_if<wire::StepNews>(&*said)) {
+      if (links.news.size() < Links::kMostNews) links.news.push_back(*news);
       return;
     }
-    const std::lock_guard lock(links.mutex);
     if (auto* welcome = std::get_if<wire::Welcome>(&*said)) {
       links.welcome = std::move(*welcome);
     } else if (const auto* refusal = std::get_if<wire::Refusal>(&*said)) {
@@ -170,6 +172,14 @@ class Member::Impl : public transport::Handler {
       cluster->received(shard, std::move(*said), std::move(payload));
     }
     changed();
+  }
+
+  void on_lost(transport::Connection& connection, const transport::Incoming&) override {
+    const std::lock_guard lock(links.mutex);
+    auto& link = links.servers.at(shard_of(connection));
+    link.announced.reset();
+    sunk(link);
+    links.wake.notify_all();
   }
 
   void on_down(transport::Connection& connection, const transport::Failure& failure) override {
@@ -213,6 +223,9 @@ class Member::Impl : public transport::Handler {
     const auto it = links.clusters.find(index);
     return it == links.clusters.end() ? nullptr : it->second;
   }
+
+  // A payload is no longer on its way into the replica's places.
+  void sunk(Links::Link& link) { links.sinks -= std::exchange(link.sinking, false); }
 
   void changed() {
     ++links.changes;
@@ -312,7 +325,7 @@ Result<std::unique_ptr<Member>> Member::join(MemberOptions options) {
 }
 
 Member::Member(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Member::~Member() { impl_->leave("it ended"); }
+Member::~Member() { impl_->leave("it ended", false); }
 
 std::uint32_t Member::replica() const { return impl_->links.life.replica; }
 
@@ -320,6 +333,6 @@ Result<std::unique_ptr<Cluster>> Member::open(std::uint32_t network, const Layou
   return impl_->open(network, layout);
 }
 
-void Member::leave(const std::string& reason) { impl_->leave(reason); }
+void Member::leave(const std::string& reason, bool well) { impl_->leave(reason, well); }
 
 }  // namespace yoke::cluster

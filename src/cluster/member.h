@@ -35,7 +35,8 @@ class Member {
   // the member.
   Result<std::unique_ptr<Cluster>> open(std::uint32_t network, const Layout& layout);
   // Takes part no more: what is under way is sent, then the connections are closed. Clusters stay readable.
-  void leave(const std::string& reason);
+  // `well`: by its own decision, not because something failed.
+  void leave(const std::string& reason, bool well);
 
  private:
   class Impl;

@@ -66,6 +66,22 @@ Status Links::wait(Lock& lock, const std::string& doing, const std::function<boo
   return {};
 }
 
+void Links::quiesce(Lock& lock, bool failed, const std::function<bool()>& reading) {
+  const auto quiet = [&] { return sinks == 0 && !reading(); };
+  if (failed && !quiet())
+    loop->post([this] {
+      std::vector<transport::ConnectionPtr> connections;
+      {
+        const std::lock_guard inner(mutex);
+        for (const auto& link : servers) connections.push_back(link.connection);
+      }
+      for (const auto& connection : connections)
+        if (connection) connection->close("this replica has failed");
+    });
+  // It ends: a message that was announced comes whole, or its connection is given up.
+  wake.wait(lock, quiet);
+}
+
 Result<wire::Account> Links::ask_account(Lock& lock, Duration deadline) {
   account.reset();
   if (fatal) return *fatal;

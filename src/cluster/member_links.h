@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -26,6 +27,7 @@ struct Links {
     bool by_pointer = false;  // its payloads lie where they can be read: shared memory, or this process's own
     std::string name;
     std::optional<wire::JobMessage> announced;
+    bool sinking = false;  // the announced payload goes straight into the replica's places
   };
 
   MemberOptions options;
@@ -38,6 +40,7 @@ struct Links {
   std::vector<Link> servers;   // by shard
   std::optional<Error> fatal;  // why nothing more can be done
   std::uint64_t changes = 0;   // grows with every event
+  std::size_t sinks = 0;       // payloads on their way straight into the replica's places
   std::optional<wire::Welcome> welcome;
   std::optional<wire::Account> account;
   bool chief = false;
@@ -46,8 +49,9 @@ struct Links {
   std::atomic<std::uint64_t> progress{0};            // told with heartbeats
   std::atomic<std::uint64_t> clock{0};
 
-  std::mutex news_mutex;  // held while the call runs
-  std::function<void(const wire::StepNews&)> on_news;
+  // For the chief, until its own thread takes them: what it does with them may take its time.
+  static constexpr std::size_t kMostNews = 100'000;
+  std::deque<wire::StepNews> news;
 
   using Lock = std::unique_lock<std::mutex>;
 
@@ -57,6 +61,10 @@ struct Links {
             transport::Connection::Completion done = {});
   // Waits until it is so, or nothing can come of it any more, or nothing at all has happened for the deadline.
   Status wait(Lock& lock, const std::string& doing, const std::function<bool()>& until);
+  // Waits until the loop's thread writes to the replica's places no more, nor reads from them (`reading`). After a
+  // failure the connections are closed for it.
+  void quiesce(
+      Lock& lock, bool failed, const std::function<bool()>& reading = [] { return false; });
   // The account of the first server; waits a while.
   Result<wire::Account> ask_account(Lock& lock, Duration deadline);
 };

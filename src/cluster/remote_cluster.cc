@@ -62,7 +62,9 @@ Status RemoteCluster::attach(wire::ReplicaId, Places places) {
     for (wire::ShardId server = 0; server < links_.servers.size(); ++server)
       links_.send(server, wire::encode(wire::FirstValuesDone{network_}));
   }
-  return links_.wait(lock, "starting", [&] { return first_values_ == links_.servers.size(); });
+  auto waited = links_.wait(lock, "starting", [&] { return first_values_ == links_.servers.size(); });
+  links_.quiesce(lock, !waited);
+  return waited;
 }
 
 Status RemoteCluster::bring_values(Links::Lock& lock) {
@@ -70,10 +72,10 @@ Status RemoteCluster::bring_values(Links::Lock& lock) {
   auto pending = std::make_shared<std::size_t>(0);
   const auto send = [&](wire::ShardId server, const wire::FirstValues& what, std::span<const float> values) {
     ++*pending;
-    links_.send(server, wire::encode(what), {std::as_bytes(values), nullptr}, [this, pending](bool) {
-      const std::lock_guard inner(links_.mutex);
+    links_.send(server, wire::encode(what), {std::as_bytes(values), nullptr}, [&links = links_, pending](bool) {
+      const std::lock_guard inner(links.mutex);
       --*pending;
-      links_.wake.notify_all();
+      links.wake.notify_all();
     });
   };
   for (const auto& block : plan_.blocks) send(block.shard, {network_, block.id, false, 0}, place(block.id));
@@ -85,7 +87,9 @@ Status RemoteCluster::bring_values(Links::Lock& lock) {
   }
   for (wire::ShardId server = 0; server < links_.servers.size(); ++server)
     links_.send(server, wire::encode(wire::FirstValuesDone{network_}));
-  return links_.wait(lock, "bringing the first values", [&] { return *pending == 0; });
+  auto waited = links_.wait(lock, "bringing the first values", [&] { return *pending == 0; });
+  links_.quiesce(lock, !waited, [&] { return *pending > 0; });
+  return waited;
 }
 
 void RemoteCluster::join(wire::ReplicaId, std::uint64_t samples, std::uint32_t batch) {
@@ -156,7 +160,11 @@ Result<transport::Sink> RemoteCluster::announced(const wire::JobMessage& message
   if (!values || values->block >= plan_.blocks.size()) return wrong("a payload where none belongs");
   if (bytes != plan_.blocks[values->block].size * sizeof(float))
     return wrong("values of another size than their block");
-  if (!inside_ || by_pointer) return transport::Sink{};
+  // Straight into its place only while the replica waits for this very answer: once the shard has answered, what
+  // follows is for later.
+  const auto shard = plan_.blocks[values->block].shard;
+  const bool wanted = fetching_ ? newest_[shard] < *fetching_ : side_ && !side_->here(shard);
+  if (!inside_ || !wanted || by_pointer || redirected_) return transport::Sink{};
   return transport::Sink{std::as_writable_bytes(place(values->block))};
 }
 
@@ -169,18 +177,31 @@ void RemoteCluster::received(wire::ShardId, wire::JobMessage message, transport:
   } else if (const auto* values = std::get_if<wire::BlockValues>(&message)) {
     const bool in_place = reinterpret_cast<const float*>(payload.bytes.data()) ==
                           (places_.empty() ? nullptr : place(values->block).data());
-    arrived_[values->block] = {std::move(payload), in_place};
+    arriving_[values->block] = {std::move(payload), values->version, in_place};
   } else if (const auto* post = std::get_if<wire::Post>(&message)) {
     if (const auto* parameters = std::get_if<wire::Parameters>(&post->message))
-      if (parameters->shard < newest_.size()) newest_[parameters->shard] = parameters->version;
+      if (parameters->shard < newest_.size()) complete(parameters->shard, parameters->version);
     if (side_) deliver(core::Received{post->from, post->message});
   }
+}
+
+// A shard's answer is whole: only now may its blocks be used, all of them.
+void RemoteCluster::complete(wire::ShardId shard, wire::Version version) {
+  newest_[shard] = version;
+  for (const auto block : plan_.of_shard[shard])
+    if (auto node = arriving_.extract(block); !node.empty()) arrived_[block] = std::move(node.mapped());
 }
 
 // --- what the replica does ---
 
 Result<Work> RemoteCluster::next(wire::ReplicaId) {
   Links::Lock lock(links_.mutex);
+  auto work = next_work(lock);
+  links_.quiesce(lock, !work);
+  return work;
+}
+
+Result<Work> RemoteCluster::next_work(Links::Lock& lock) {
   auto& side = *side_;
   const auto has_work = [&] {
     return side.work() && side.work()->gradient.sequence > taken_ && side.parameters_here() &&
@@ -208,17 +229,21 @@ Result<Work> RemoteCluster::next(wire::ReplicaId) {
     side.installed(shard, newest_[shard]);
     record(history::Installed{work.assign.gradient, shard, newest_[shard]});
   }
-  install(lock);
+  install(lock, std::nullopt);
   links_.progress.fetch_add(1, std::memory_order_relaxed);
   return work;
 }
 
-// Copies what has come and is not in its place yet; the servers get it back then.
-void RemoteCluster::install(Links::Lock& lock) {
+// Copies what has come and is not in its place yet; the servers get it back then. Where an optimizer of the user's own
+// takes the means, only those that this update made are copied: a parameter that took no part has none.
+void RemoteCluster::install(Links::Lock& lock, std::optional<wire::Version> mean_of) {
   auto arrived = std::exchange(arrived_, {});
+  const bool means_only = redirected_;
   lock.unlock();
-  for (const auto& [block, values] : arrived)
+  for (const auto& [block, values] : arrived) {
+    if (means_only && !plan_.blocks[block].averaged && values.version != mean_of) continue;
     if (!values.in_place) std::memcpy(place(block).data(), values.bytes.bytes.data(), values.bytes.bytes.size());
+  }
   arrived.clear();
   lock.lock();
 }
@@ -235,9 +260,12 @@ Status RemoteCluster::fetch(Links::Lock& lock, wire::Version version, const char
                   wire::encode(wire::Post{network_, self, wire::shard_at(shard), wire::Pull{links_.life, version}}));
   {
     const While inside(inside_);
-    if (auto waited = links_.wait(lock, doing, here); !waited) return waited;
+    fetching_ = version;
+    auto waited = links_.wait(lock, doing, here);
+    fetching_.reset();
+    if (!waited) return waited;
   }
-  install(lock);
+  install(lock, version);
   return {};
 }
 
@@ -274,8 +302,11 @@ Result<wire::Verdict> RemoteCluster::settle(wire::ReplicaId) {
   if (!waited) return waited.error();
   const auto verdict = *side_->verdict(taken_);
   // An optimizer of the user's own wants the mean gradient now, not with the next work.
-  if (redirected_ && verdict.fate == wire::Fate::applied)
-    if (auto fetched = fetch(lock, verdict.version, "taking the mean gradient"); !fetched) return fetched.error();
+  if (redirected_ && verdict.fate == wire::Fate::applied) {
+    auto fetched = fetch(lock, verdict.version, "taking the mean gradient");
+    links_.quiesce(lock, !fetched);
+    if (!fetched) return fetched.error();
+  }
   return verdict;
 }
 
@@ -289,11 +320,27 @@ void RemoteCluster::redirect(wire::ReplicaId, Places places) {
 
 // --- how it goes ---
 
-void RemoteCluster::tell(const wire::StepNews& news) { links_.send(0, wire::encode(news)); }
+void RemoteCluster::tell(const wire::StepNews& news) {
+  links_.send(0, wire::encode(news));
+  hear();
+}
 
-void RemoteCluster::on_news(std::function<void(const wire::StepNews&)> call) {
-  const std::lock_guard lock(links_.news_mutex);
-  links_.on_news = std::move(call);
+void RemoteCluster::on_news(std::function<void(const wire::StepNews&)> call) { on_news_ = std::move(call); }
+
+// What the others did, in the replica's own thread: a display that blocks must not keep the loop from its heartbeats.
+void RemoteCluster::hear() {
+  std::deque<wire::StepNews> news;
+  {
+    const Links::Lock lock(links_.mutex);
+    news.swap(links_.news);
+  }
+  if (on_news_)
+    for (const auto& one : news) on_news_(one);
+}
+
+void RemoteCluster::stir() {
+  links_.progress.fetch_add(1, std::memory_order_relaxed);
+  hear();
 }
 
 bool RemoteCluster::chief(wire::ReplicaId) const {
@@ -305,10 +352,18 @@ Result<bool> RemoteCluster::await_conclusion(wire::ReplicaId) {
   Links::Lock lock(links_.mutex);
   const auto waited = links_.wait(lock, "waiting for the result", [&] { return links_.chief || links_.concluded; });
   if (!waited) return waited.error();
-  return !links_.concluded;
+  const bool mine = !links_.concluded;
+  lock.unlock();
+  hear();
+  return mine;
 }
 
-void RemoteCluster::conclude(wire::ReplicaId) { links_.send(0, wire::encode(wire::Concluded{})); }
+bool RemoteCluster::conclude(wire::ReplicaId) {
+  const Links::Lock lock(links_.mutex);
+  if (links_.fatal || links_.concluded) return false;
+  links_.send(0, wire::encode(wire::Concluded{}));
+  return true;
+}
 
 bool RemoteCluster::done() const {
   const Links::Lock lock(links_.mutex);

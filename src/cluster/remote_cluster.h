@@ -31,13 +31,13 @@ class RemoteCluster : public Cluster {
   Result<wire::Verdict> settle(wire::ReplicaId replica) override;
   void leave(wire::ReplicaId, const std::string&) override {}  // the member leaves as a whole
   void stop(const std::string& reason) override;
-  void stir() override { links_.progress.fetch_add(1, std::memory_order_relaxed); }
+  void stir() override;
   void redirect(wire::ReplicaId replica, Places places) override;
   void tell(const wire::StepNews& news) override;
   void on_news(std::function<void(const wire::StepNews&)> call) override;
   bool chief(wire::ReplicaId replica) const override;
   Result<bool> await_conclusion(wire::ReplicaId replica) override;
-  void conclude(wire::ReplicaId replica) override;
+  bool conclude(wire::ReplicaId replica) override;
   Time now() const override { return links_.now(); }
   bool done() const override;
   wire::Version committed() const override;
@@ -53,13 +53,17 @@ class RemoteCluster : public Cluster {
  private:
   struct Arrived {  // a block's values, not yet in their place
     transport::Bytes bytes;
+    wire::Version version = 0;  // the update that made it
     bool in_place = false;
   };
   std::span<float> place(wire::BlockId block) const;
   void carry_out(const core::Effects& effects);
   void deliver(core::Event event);
   Status fetch(Links::Lock& lock, wire::Version version, const char* doing);
-  void install(Links::Lock& lock);
+  Result<Work> next_work(Links::Lock& lock);
+  void install(Links::Lock& lock, std::optional<wire::Version> mean_of);
+  void complete(wire::ShardId shard, wire::Version version);
+  void hear();
   void record(history::What what) const;
   Status bring_values(Links::Lock& lock);
   transport::Bytes gradient_bytes(std::span<const float> values, const std::shared_ptr<const void>& keep,
@@ -82,7 +86,10 @@ class RemoteCluster : public Cluster {
   std::uint32_t samples_ = 0;  // in the present work
   std::uint32_t batch_ = 1;
   std::atomic<bool> abandoned_{false};
+  std::optional<wire::Version> fetching_;      // what the replica waits for, besides its next work
+  std::map<wire::BlockId, Arrived> arriving_;  // of answers that are not whole yet
   std::map<wire::BlockId, Arrived> arrived_;
+  std::function<void(const wire::StepNews&)> on_news_;
   std::vector<wire::Version> newest_;  // by shard: what has come whole
   std::map<wire::Ticket, Payload> pushing_;
   wire::Ticket next_ticket_ = 1;

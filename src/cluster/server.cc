@@ -18,9 +18,12 @@ using wire::Role;
 
 constexpr auto kTick = std::chrono::seconds(1);
 constexpr auto kFarewell = std::chrono::seconds(2);
+constexpr auto kLeave = std::chrono::seconds(15);  // for replicas to go, once the result stands
+constexpr auto kHung = std::chrono::seconds(120);  // or, where it does not, for anything at all to happen
 constexpr auto kOthersMayCome = std::chrono::seconds(5);
 constexpr std::size_t kMarks = 10;
-constexpr std::size_t kPiece = 1u << 18;  // floats of a frozen slot in one message
+constexpr std::size_t kPiece = 1u << 18;       // floats of a frozen slot in one message
+constexpr std::size_t kMostAtOnce = 4u << 20;  // bytes of first values in one message
 constexpr std::uint32_t kMostReplicas = 4096;
 const std::string kNoChief = "replica 0, the chief, was lost before it had initialised the parameters: ";
 
@@ -69,6 +72,7 @@ Server::Server(transport::Loop& loop, ServerOptions options, std::shared_ptr<tra
 
 Server::~Server() {
   for (const auto timer : {timer_, abandoned_, farewell_}) loop_.cancel(timer);
+  for (const auto& peer : peers_) peer->connection->note.reset();  // they own each other
 }
 
 Result<std::unique_ptr<Server>> Server::start(transport::Loop& loop, ServerOptions options,
@@ -97,7 +101,9 @@ Result<std::unique_ptr<Server>> Server::start(transport::Loop& loop, ServerOptio
     identity.listens = to_string(reached);
     auto own = settings;
     own.introduction = wire::encode_identity(identity);
-    transport::adopt(loop, *fd, *join, own, *server)->call_peer("server 0 at " + server->options_.join);
+    const auto dialled = transport::adopt(loop, *fd, *join, own, *server);
+    dialled->call_peer("server 0 at " + server->options_.join);
+    server->dialled_ = dialled.get();
   }
   server->timer_ = loop.after(kTick, [at = server.get()] { at->tick(); });
   return server;
@@ -153,7 +159,8 @@ Status Server::admit(Peer& peer) {
 Status Server::admit_server(Peer& peer) {
   const auto id = peer.identity.id;
   if (!first()) {  // the one that this server dialled
-    if (id != 0) return Error{Code::refused, "servers talk to the first server, not to each other"};
+    if (id != 0 || peer.connection.get() != dialled_)
+      return Error{Code::refused, "servers talk to the first server, not to each other"};
     if (peer.identity.shards != options_.shards)
       return Error{Code::refused, fmt::format("this is shard {} of {}, but the first server is one of {}",
                                               options_.shard, options_.shards, peer.identity.shards)};
@@ -249,12 +256,16 @@ void Server::gone(Peer& peer, const std::string& reason) {
       const bool done = over();
       auto& seat = seats_[id];
       seat.left = true;
+      seat.well = peer.well;
       seat.gone = done ? "" : reason;
       if (!done) say(fmt::format("{} has left: {}", in_words(peer.identity), reason));
       for (const auto& [index, network] : networks_) network->down({id, peer.identity.incarnation}, reason);
       if (id == 0 && !ending_)
         for (const auto& [index, network] : networks_)
-          if (!network->initialised()) return refuse_all(kNoChief + reason);
+          if (!network->initialised()) {
+            refuse_all(kNoChief + reason);
+            break;
+          }
       elect();
       consider_the_end();
     }
@@ -272,8 +283,7 @@ void Server::on_down(transport::Connection& connection, const transport::Failure
   const auto peer = std::static_pointer_cast<Peer>(connection.note);
   connection.note.reset();
   if (!peer) {
-    if (!first() && servers_.empty() && !ending_ && failure.kind != transport::Down::local)
-      end(Error{Code::peer_down, failure.text});
+    if (&connection == dialled_ && !ending_) end(Error{Code::peer_down, failure.text});
     return;
   }
   peers_.erase(peer);
@@ -297,7 +307,10 @@ void Server::consider_the_end() {
   const bool all_came = seats_.size() >= networks_.begin()->second->terms().replicas;
   loop_.cancel(abandoned_);
   abandoned_ = loop_.after(all_came ? Duration::zero() : Duration(kOthersMayCome), [this] {
-    if (replicas_.empty() && !ending_) end(Error{Code::peer_down, "every replica has left before training was over"});
+    if (!replicas_.empty() || ending_) return;
+    // They had enough: their own decision.
+    if (std::all_of(seats_.begin(), seats_.end(), [](const auto& entry) { return entry.second.well; })) return end({});
+    end(Error{Code::peer_down, "every replica has left before training was over"});
   });
 }
 
@@ -340,7 +353,12 @@ Result<transport::Sink> Server::on_announced(transport::Connection& connection, 
     const auto network = networks_.find(post->network);
     if (!push || network == networks_.end()) return wrong("a payload where none belongs");
     if (auto checked = network->second->check_push(*push, message.payload); !checked) return checked.error();
-  } else if (!std::holds_alternative<wire::FirstValues>(*decoded)) {
+  } else if (const auto* values = std::get_if<wire::FirstValues>(&*decoded)) {
+    const auto network = networks_.find(values->network);
+    if (peer->identity.role != Role::replica || peer->identity.id != 0 || network == networks_.end() ||
+        network->second->initialised() || message.payload > kMostAtOnce)
+      return wrong("first values that nobody asked for");
+  } else {
     return wrong("a payload where none belongs");
   }
   peer->announced = std::move(*decoded);
@@ -350,7 +368,6 @@ Result<transport::Sink> Server::on_announced(transport::Connection& connection, 
 void Server::on_message(transport::Connection& connection, transport::Incoming message, transport::Bytes payload) {
   const auto peer = std::static_pointer_cast<Peer>(connection.note);
   if (!peer || peer->left) return;
-  progress_.fetch_add(1, std::memory_order_relaxed);
   if (peer->announced) {
     auto announced = std::move(*peer->announced);
     peer->announced.reset();
@@ -364,6 +381,9 @@ void Server::on_message(transport::Connection& connection, transport::Incoming m
 void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes payload) {
   Status status;
   const bool from_replica = peer.identity.role == Role::replica;
+  // What replicas do is progress; what servers say follows from it, and a question is none.
+  if (from_replica && !std::holds_alternative<wire::AskAccount>(message))
+    progress_.fetch_add(1, std::memory_order_relaxed);
   if (auto* post = std::get_if<wire::Post>(&message)) {
     status = on(peer, *post, std::move(payload));
   } else if (std::holds_alternative<wire::AskAccount>(message)) {
@@ -372,6 +392,7 @@ void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes paylo
   } else if (const auto* leaving = std::get_if<wire::Leaving>(&message)) {
     if (peer.first_server) return end({});
     peer.left = true;
+    peer.well = leaving->well;
     gone(peer, leaving->reason);
   } else if (!from_replica) {
     status = wrong("something that only a replica may say");
@@ -384,6 +405,8 @@ void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes paylo
   } else if (const auto* news = std::get_if<wire::StepNews>(&message)) {
     status = on(peer, *news);
   } else if (std::holds_alternative<wire::Concluded>(message)) {
+    if (chief_ != peer.identity.id) return;  // it was taken for lost, and another is the chief now
+    concluded_ = transport::Loop::now();
     for (const auto& [id, other] : replicas_)
       if (other != &peer) other->connection->send(wire::encode(wire::Concluded{}));
   } else if (const auto* stop_now = std::get_if<wire::StopNow>(&message)) {
@@ -394,8 +417,22 @@ void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes paylo
   if (!status) refuse(peer, status.error().message);
 }
 
+// Null: there is not memory enough.
+std::shared_ptr<HostedNetwork> Server::host(wire::Open& open) {
+  try {
+    auto network = std::make_shared<HostedNetwork>(open.network, options_.shard, open.terms, std::move(open.layout),
+                                                   *this, workers_, arena_, options_.recorder);
+    return network->ready() ? network : nullptr;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  } catch (const std::length_error&) {
+    return nullptr;
+  }
+}
+
 Status Server::on(Peer& peer, wire::Open& open) {
   auto it = networks_.find(open.network);
+  if (!peer.opened.insert(open.network).second) return wrong("a network that it has opened already");
   if (peer.identity.id >= open.terms.replicas)
     return Error{Code::refused, fmt::format("this is replica {}, but the job has {} (numbered from 0)",
                                             peer.identity.id, open.terms.replicas)};
@@ -408,8 +445,12 @@ Status Server::on(Peer& peer, wire::Open& open) {
     std::size_t trained = 0;
     for (const auto& slot : open.layout.slots) trained += slot.frozen ? 0 : slot.size();
     if (trained == 0) return Error{Code::invalid_argument, "the network has no parameters to train"};
-    auto network = std::make_shared<HostedNetwork>(open.network, options_.shard, open.terms, std::move(open.layout),
-                                                   *this, workers_, arena_, options_.recorder);
+    auto network = host(open);
+    if (!network)
+      return Error{Code::unsupported,
+                   fmt::format("server {} has no memory for its part of the network: take more servers "
+                               "or a smaller model",
+                               options_.shard)};
     it = networks_.emplace(open.network, std::move(network)).first;
     for (const auto& [id, seat] : seats_)
       if (!seat.gone.empty()) it->second->down({id, seat.incarnation}, seat.gone);
@@ -442,6 +483,7 @@ Status Server::on(Peer& peer, const wire::FirstValues& values, const transport::
 Status Server::on(Peer& peer, const wire::FirstValuesDone& done) {
   const auto it = networks_.find(done.network);
   if (it == networks_.end()) return wrong("first values of a network that is not there");
+  if (!peer.asked.insert(done.network).second) return wrong("first values that it has already");
   auto& network = *it->second;
   if (peer.identity.id == 0 && !network.initialised()) {
     network.brought();
@@ -478,6 +520,7 @@ Status Server::on(Peer& peer, wire::Post& post, transport::Bytes payload) {
   auto from = wire::kSequencer;
   if (peer.identity.role == Role::replica) {
     from = wire::replica_at(peer.identity.id);
+    if (!peer.opened.contains(post.network)) return wrong("a message about a network that it has not opened");
     const auto* life = life_of(post.message);
     if (!life || life->replica != peer.identity.id || life->incarnation != peer.identity.incarnation)
       return wrong("a message in the name of another");
@@ -516,10 +559,9 @@ void Server::send(std::uint32_t network, const wire::Address& from, const wire::
   if (peer) peer->connection->send(wire::encode(wire::Post{network, from, to, message}));
 }
 
-void Server::send_values(std::uint32_t network, wire::ReplicaId to, wire::BlockId block, wire::Version version,
-                         ShardStore::Values values) {
+void Server::send_values(std::uint32_t network, wire::ReplicaId to, wire::BlockId block, ShardStore::Values values) {
   if (auto* peer = replica(to))
-    peer->connection->send(wire::encode(wire::BlockValues{network, block, version}),
+    peer->connection->send(wire::encode(wire::BlockValues{network, block, values.made}),
                            {std::as_bytes(values.values), std::move(values.keep)});
 }
 
@@ -527,10 +569,23 @@ void Server::send_values(std::uint32_t network, wire::ReplicaId to, wire::BlockI
 
 void Server::tick() {
   std::uint64_t sum = 0;
-  for (const auto& peer : peers_) sum += peer->connection->peer_progress();
-  if (sum != std::exchange(seen_progress_, sum)) progress_.fetch_add(1, std::memory_order_relaxed);
+  for (const auto& peer : peers_)
+    if (peer->identity.role == Role::replica) sum += peer->connection->peer_progress();
+  const auto time = transport::Loop::now();
+  if (sum != std::exchange(seen_progress_, sum)) {
+    progress_.fetch_add(1, std::memory_order_relaxed);
+    progressed_ = time;
+  }
+  // Training is over: who is there still and does nothing any more keeps nobody.
+  if (first() && over() && !ending_ &&
+      ((concluded_ && time - *concluded_ > kLeave && time - progressed_ > kLeave) || time - progressed_ > kHung)) {
+    if (concluded_)
+      end({});
+    else
+      end(Error{Code::timed_out, "training is over, but nobody has drawn the conclusion"});
+  }
   if (const auto it = networks_.find(0); it != networks_.end() && it->second->sequencer()) {
-    marks_.push_back({now(), it->second->sequencer()->committed()});
+    marks_.push_back({time, it->second->sequencer()->committed()});
     if (marks_.size() > kMarks) marks_.pop_front();
   }
   if (options_.recorder) static_cast<void>(options_.recorder->flush());
@@ -567,7 +622,7 @@ wire::Account Server::account() const {
     if (began_) account.seconds = std::chrono::duration<double>(over_.value_or(now()) - *began_).count();
     if (marks_.size() > 1) {
       const auto time = std::chrono::duration<double>(marks_.back().at - marks_.front().at).count();
-      account.steps_per_second = static_cast<double>(marks_.back().step - marks_.front().step) / time;
+      if (time > 0) account.steps_per_second = static_cast<double>(marks_.back().step - marks_.front().step) / time;
     }
     account.replicas.resize(terms.replicas);
     for (std::uint32_t id = 0; id < terms.replicas; ++id) {

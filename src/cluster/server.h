@@ -56,7 +56,7 @@ class Server : public transport::Handler, public Outlet {
   // Outlet
   void send(std::uint32_t network, const wire::Address& from, const wire::Address& to,
             const wire::Message& message) override;
-  void send_values(std::uint32_t network, wire::ReplicaId replica, wire::BlockId block, wire::Version version,
+  void send_values(std::uint32_t network, wire::ReplicaId replica, wire::BlockId block,
                    ShardStore::Values values) override;
   void post(std::function<void()> call) override { loop_.post(std::move(call)); }
   Time now() const override;
@@ -69,13 +69,14 @@ class Server : public transport::Handler, public Outlet {
     std::optional<wire::JobMessage> announced;  // the message whose payload is on its way
     bool first_server = false;                  // the way to the sequencer
     bool left = false;                          // it said so, or was refused
-    std::string told;                           // what it said when it left
+    bool well = false;                          // by its own decision
+    std::set<std::uint32_t> opened, asked;      // networks: opened, and asked for their first values
   };
   struct Seat {  // a replica, on the first server
     bool welcomed = false;
     std::string where;
     wire::Incarnation incarnation = 0;
-    bool left = false;
+    bool left = false, well = false;
     std::string gone;  // why it left before training was over; empty: it did not
     double work = 0, cut = 0;
     std::uint64_t works = 0, cuts = 0;
@@ -101,6 +102,7 @@ class Server : public transport::Handler, public Outlet {
 
   // what they say
   void handle(Peer& peer, wire::JobMessage message, transport::Bytes payload);
+  std::shared_ptr<HostedNetwork> host(wire::Open& open);
   Status on(Peer& peer, wire::Open& open);
   Status on(Peer& peer, const wire::FirstValues& values, const transport::Bytes& payload);
   Status on(Peer& peer, const wire::FirstValuesDone& done);
@@ -130,6 +132,9 @@ class Server : public transport::Handler, public Outlet {
   std::optional<Status> ending_;  // it is, and how
   bool ended_ = false;            // and everybody has been told
   std::uint64_t seen_progress_ = 0;
+  Time progressed_{};                               // when that last changed
+  std::optional<Time> concluded_;                   // since when the result stands
+  const transport::Connection* dialled_ = nullptr;  // to the first server
   transport::Loop::Timer timer_ = 0, abandoned_ = 0, farewell_ = 0;
   Workers workers_;  // last: it waits for passes that use the rest
 

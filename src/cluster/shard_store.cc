@@ -47,11 +47,7 @@ void ShardStore::reduce(const core::Reduce& pass, std::span<const Part> parts) {
   }
   std::vector<kernel::Input> inputs;
   inputs.reserve(parts.size());
-  for (const auto& part : parts) {
-    const auto then = then_.find(part.replica);
-    inputs.push_back(
-        {part.values, static_cast<float>(part.weight), then == then_.end() ? nullptr : at(then->second, block.id)});
-  }
+  for (const auto& part : parts) inputs.push_back({part.values, static_cast<float>(part.weight), part.then});
   kernel::Block view{.size = block.size, .params_in = from, .params_out = to};
   auto& memory = memories_.at(options_.state_per_replica ? parts.front().replica : 0);
   touched_[block.id] = &memory;
@@ -61,17 +57,26 @@ void ShardStore::reduce(const core::Reduce& pass, std::span<const Part> parts) {
   kernel::update(groups_[block.group], scalars, inputs, view);
 }
 
-void ShardStore::publish() {
+void ShardStore::publish(wire::Version version) {
   present_ = std::move(next_);
   for (const auto id : plan_.of_shard[shard_])
     if (auto*& memory = touched_[id]) {
+      made_[id] = version;
       memory->advance(id);
       memory = nullptr;
     }
 }
 
 ShardStore::Values ShardStore::present(wire::BlockId block) const {
-  return {{at(present_, block), plan_.blocks[block].size}, present_};
+  const auto made = made_.find(block);
+  return {{at(present_, block), plan_.blocks[block].size}, present_, made == made_.end() ? 0 : made->second};
+}
+
+void ShardStore::find_then(wire::BlockId block, Part& part) const {
+  const auto it = then_.find(part.replica);
+  if (it == then_.end()) return;
+  part.then = at(it->second, block);
+  part.then_keep = it->second;
 }
 
 void ShardStore::shown_to(wire::ReplicaId replica) {

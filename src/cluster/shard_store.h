@@ -35,17 +35,22 @@ class ShardStore {
   bool prepare_next(std::span<const core::Share> shares);
   // Writes the block's next version. From any thread, different blocks at the same time.
   void reduce(const core::Reduce& pass, std::span<const Part> parts);
-  // The next version is the present one.
-  void publish();
+  // The next version is the present one, with this number.
+  void publish(wire::Version version);
 
   // A block of the present version; held, it stays as it is.
   struct Values {
     std::span<const float> values;
     std::shared_ptr<const void> keep;
+    wire::Version made = 0;  // the update that made them: an older one, where none took part since
   };
   Values present(wire::BlockId block) const;
   // The replica computes on the present version from now on (delay compensation).
   void shown_to(wire::ReplicaId replica);
+  // What the part's replica computed on, if that matters.
+  void find_then(wire::BlockId block, Part& part) const;
+  // There was memory for the first version.
+  bool ready() const { return present_ != nullptr; }
 
  private:
   using Memory = std::shared_ptr<std::byte>;
@@ -59,6 +64,7 @@ class ShardStore {
   std::map<wire::BlockId, std::size_t> offsets_;  // in floats
   std::size_t floats_ = 0;
   Memory present_, next_;
+  std::map<wire::BlockId, wire::Version> made_;
   std::map<wire::ReplicaId, Memory> then_;               // what each computes on (delay compensation)
   std::map<wire::ReplicaId, OptimizerMemory> memories_;  // one (of replica 0), or one a replica
   std::vector<OptimizerMemory*> touched_;                // by block: whose state the pass under way writes

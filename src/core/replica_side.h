@@ -24,6 +24,7 @@ class ReplicaSide {
   const std::optional<Assign>& work() const { return work_; }
   // Every shard's parameters for the work have arrived.
   bool parameters_here() const;
+  bool here(ShardId shard) const { return versions_[shard].has_value(); }
   // The oldest version among them; a driver that reads newer ones says so with `installed`.
   Version base() const;
   void installed(ShardId shard, Version version);

@@ -105,7 +105,12 @@ class Running {
       end_.replicas[it->second] = child.ending();
       // What it said of its own failure stands above; a signal says nothing by itself.
       if (child.ending()->signal != 0) say_(fmt::format("{} {}", child.name(), in_words(*child.ending())));
-      if (--left_ == 0) deadline_ = Clock::now() + kServersMayTake;
+      if (--left_ == 0) {
+        deadline_ = Clock::now() + kServersMayTake;
+      } else if (job_.servers == 0 && !over_) {  // one that is stopped or hung keeps nobody
+        over_ = Clock::now();
+        deadline_ = std::min(deadline_, *over_ + kLook);
+      }
       return;
     }
     if (--servers_left_ == 0 && left_ > 0 && good) {

@@ -57,8 +57,9 @@ class FitOne {
     // Not before somebody has: until then another may still have to become the chief.
     if (!session_.await_conclusion().or_throw() || shared_.claimed.exchange(true)) return;
     conclude();
+    if (!session_.conclude())
+      throw Exception({Code::peer_down, "it was taken for lost while it drew the conclusion; another replica does"});
     shared_.concluded = true;
-    session_.conclude();
   }
 
  private:

@@ -101,7 +101,7 @@ Result<Summary> run_member(const Options& options, const wire::JobTerms& terms, 
   Job job(
       options, [&](std::uint32_t network, const Layout& layout) { return member.open(network, layout); }, id);
   auto summary = train::run_one(job, id, body);
-  member.leave(summary ? "its body has returned" : summary.error().message);
+  member.leave(summary ? "its body has returned" : summary.error().message, summary.ok());
   return summary;
 }
 

@@ -46,7 +46,7 @@ class Session {
   bool chief() const { return cluster_.chief(replica_); }
   // When training is over (see Cluster).
   Result<bool> await_conclusion() { return cluster_.await_conclusion(replica_); }
-  void conclude() { cluster_.conclude(replica_); }
+  bool conclude() { return cluster_.conclude(replica_); }
   // To the chief, if that is in another process; and what the chief hears of the others (see Cluster::on_news).
   void tell(const wire::StepNews& news) { cluster_.tell(news); }
   void on_news(std::function<void(const wire::StepNews&)> call) { cluster_.on_news(std::move(call)); }

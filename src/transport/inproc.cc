@@ -73,11 +73,22 @@ class InprocConnection : public Connection {
 
   template <class Call>
   void to_other(Call call) {
+    auto clock = static_cast<std::uint64_t>(Loop::now().count());
+    if (settings_.clock) clock = std::max(clock, settings_.clock->load(std::memory_order_relaxed));
     if (const auto other = other_.lock())
-      other->post_([other, call = std::move(call)] {
+      other->post_([other, clock, call = std::move(call)] {
+        other->saw(clock);
         other->hear();
         if (!other->down_) call(*other);
       });
+  }
+
+  // What one does because of the other is later by its own clock.
+  void saw(std::uint64_t clock) {
+    if (!settings_.clock) return;
+    auto seen = settings_.clock->load(std::memory_order_relaxed);
+    while (seen <= clock && !settings_.clock->compare_exchange_weak(seen, clock + 1)) {
+    }
   }
 
   // The other side is there, before anything else is heard of it.

@@ -168,8 +168,10 @@ class Latencies {
     if (all_.empty()) return;
     std::sort(all_.begin(), all_.end());
     const auto ms = [](Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
-    std::printf("[ MEASURED ] %s: %zu kills, heard of after %.2f ms (median), %.2f ms (worst)\n", what_.c_str(),
-                all_.size(), ms(all_[all_.size() / 2]), ms(all_.back()));
+    const auto late = std::count_if(all_.begin(), all_.end(), [](Duration time) { return time > milliseconds(10); });
+    std::printf(
+        "[ MEASURED ] %s: %zu kills, heard of after %.2f ms (median), %.2f ms (worst), %ld of them over 10 ms\n",
+        what_.c_str(), all_.size(), ms(all_[all_.size() / 2]), ms(all_.back()), static_cast<long>(late));
   }
   void add(Duration time) {
     all_.push_back(time);

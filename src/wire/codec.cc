@@ -380,6 +380,7 @@ void put(const StopNow& stop, pb::JobMessage* message) { message->mutable_stop_n
 
 void put(const Leaving& leaving, pb::JobMessage* message) {
   message->mutable_leaving()->set_reason(cut(leaving.reason));
+  message->mutable_leaving()->set_well(leaving.well);
 }
 
 void put(const AskAccount& ask, pb::JobMessage* message) {
@@ -790,7 +791,7 @@ StepNews get(const pb::StepNews& in, Doubt& doubt) {
 
 StopNow get(const pb::StopNow& in, Doubt& doubt) { return {doubt.reason(in.reason())}; }
 
-Leaving get(const pb::Leaving& in, Doubt& doubt) { return {doubt.reason(in.reason())}; }
+Leaving get(const pb::Leaving& in, Doubt& doubt) { return {doubt.reason(in.reason()), in.well()}; }
 
 AskAccount get(const pb::AskAccount& in, Doubt&) { return {in.with_staleness()}; }
 

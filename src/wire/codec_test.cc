@@ -29,11 +29,11 @@ auto fields(const T& value) {
   if constexpr (kOneOf<T, ChiefNow, Concluded, Average>) {
     static_assert(std::is_empty_v<T>);
     return std::tuple<>();
-  } else if constexpr (kOneOf<T, Refusal, FirstValuesDone, StopNow, Leaving, AskAccount, Settled, Commit, Fence>) {
+  } else if constexpr (kOneOf<T, Refusal, FirstValuesDone, StopNow, AskAccount, Settled, Commit, Fence>) {
     const auto& [a] = value;
     return std::tie(a);
-  } else if constexpr (kOneOf<T, Welcome, Opened, Life, GradientId, Done, Turned, Pull, Reduced, Scale, Address, Layout,
-                              BatchChange>) {
+  } else if constexpr (kOneOf<T, Welcome, Opened, Leaving, Life, GradientId, Done, Turned, Pull, Reduced, Scale,
+                              Address, Layout, BatchChange>) {
     const auto& [a, b] = value;
     return std::tie(a, b);
   } else if constexpr (kOneOf<T, Open, BlockValues, Range, Hello, Assign, Parameters, Measured>) {
@@ -213,7 +213,7 @@ std::vector<JobMessage> job_messages() {
                               ChiefNow{},
                               Concluded{},
                               StopNow{"interrupted"},
-                              Leaving{"done"},
+                              Leaving{"done", true},
                               AskAccount{true},
                               AskAccount{false},
                               account(),
@@ -366,9 +366,9 @@ TEST(CodecTest, AnOpenHasTheseBytes) {
   Open open{1, {}, {{{"w", {2, 3}, 0, false, false}}, {SGD{}}}};
   open.terms.stale.max_lead = 4;
   EXPECT_EQ(hex(encode(open)),
-            "1a47"                // an open
+            "1a4d"                // an open
             "0801"                // network 1
-            "122b"                // terms
+            "1231"                // terms
             "0801"                // sync
             "1001"                // replicas
             "2001"                // shards
@@ -380,6 +380,8 @@ TEST(CodecTest, AnOpenHasTheseBytes) {
             "119a9999999999b93f"  // strength 0.1
             "2004"                // max_lead
             "7003"                // max_refusals
+            "800101"              // seed
+            "880101"              // shuffle
             "1a16"                // layout
             "0a07"                // slot
             "0a0177"              // "w"

@@ -142,6 +142,7 @@ struct StopNow {
 // The replica takes part no more, by its own decision or because its body failed.
 struct Leaving {
   std::string reason;
+  bool well = false;  // by its own decision
 };
 
 // --- how it goes ---
