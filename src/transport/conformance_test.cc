@@ -386,6 +386,18 @@ TEST_P(Conformance, APayloadOutlivesItsConnectionAndTheLoops) {
   for (const auto& payload : held) EXPECT_TRUE(std::ranges::equal(payload.bytes, random_bytes(kMiB, 5)));
 }
 
+TEST_P(Conformance, WhatTheOtherSideMayStillReadIsNotHandedOutAgainAtOnce) {
+  Pair pair(GetParam());
+  pair.second.take = End::Take::hold;
+  pair.connect();
+  pair.first.send(pair.to_second, "", payload_of(random_bytes(kMiB, 5), pair.arena()));
+  ASSERT_TRUE(pair.second.wait([](const Heard& heard) { return heard.messages.size() == 1; }));
+  pair.first.run([&] { pair.to_second->close("enough"); });
+  ASSERT_TRUE(pair.first.wait([](const Heard& heard) { return heard.downs.size() == 1; }));
+  for (std::uint64_t i = 0; i < 10; ++i) payload_of(random_bytes(kMiB, 100 + i), pair.arena());
+  EXPECT_TRUE(std::ranges::equal(pair.second.take_held().at(0).bytes, random_bytes(kMiB, 5)));
+}
+
 TEST_P(Conformance, LoopsMayEndBeforeTheirConnections) {
   ConnectionPtr left;
   std::vector<Bytes> held;

@@ -1,7 +1,9 @@
 // One connection between two processes (or two parts of one), as both ends see it, whatever carries it.
 //
 // - A send never blocks and completes exactly once: with true when its bytes may be used again, with false when the
-//   connection broke before that was known. Completion says nothing about delivery.
+//   connection broke before that was known. Completion says nothing about delivery. After a false the other side may
+//   still be reading the bytes where they lie (inproc, shm): do not write over them, let go of `keep`. It is held until
+//   the reader is done (inproc), or as long as silence may last, by when it must have heard of the end (shm).
 // - The receiver says where a payload goes before it moves.
 // - Credits: a side sends no more payload than the other has granted and not given back, so a slow receiver makes no
 //   memory grow; what waits, waits at the sender, uncopied.

@@ -648,9 +648,13 @@ void SocketConnection::fail(Down kind, std::string text) {
     auto queue = std::exchange(queue_, {});
     for (auto& frame : queue)
       if (frame.done) frame.done(false);
-    credit_.take_all([](Kept& kept) {
+    std::vector<std::shared_ptr<const void>> looked_at;
+    credit_.take_all([&](Kept& kept) {
+      if (kept.payload.keep) looked_at.push_back(std::move(kept.payload.keep));
       if (kept.done) kept.done(false);
     });
+    // In shared memory, until the other side must have heard of the end too: it may be reading them.
+    if (!looked_at.empty()) loop_.after(settings_.silence, [looked_at = std::move(looked_at)] {});
     if (std::exchange(announced_, false)) handler_.on_lost(*this, incoming_);
     handler_.on_down(*this, failure);
     // Somebody may still hold the connection; what it held itself goes.
