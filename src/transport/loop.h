@@ -2,8 +2,8 @@
 // connections on it belongs to that thread, so that they need no locks.
 //
 // Our own on epoll, not a library's: four things are needed of it (readiness, timers, posted calls, a last word before
-// it sleeps), bulk reads and writes are ours in any case, and a header that every file of the layer would parse for
-// seconds is saved. docs/transport.md has the reasons.
+// it sleeps), bulk reads and writes are ours in any case, and every file that includes it would parse for more than a
+// second longer. docs/transport.md has the reasons.
 #pragma once
 
 #include <cstdint>
