@@ -202,6 +202,33 @@ TEST(Members, mirrored_hosts_its_slices_itself_and_gives_the_same_bits) {
   }
 }
 
+TEST(Members, an_optimizer_of_ones_own_gets_the_mean_and_nothing_for_what_took_no_part) {
+  const Folder folder;
+  auto options = options_for(Strategy::mirrored, 2, 1);
+  options.epochs = 1;
+  Ends ends;
+  const auto body = [&](Replica& replica) {
+    const float mark = -77;
+    Layout layout{{{"used", {5}, 0}, {"unused", {3}, 0}}, {Average{}}};
+    Values values{std::vector<float>(5), std::vector<float>(3, 9)};
+    auto& session = replica.open(layout, {std::span(values[0]), std::span(values[1])}, nullptr, false);
+    Values means{std::vector<float>(5, mark), std::vector<float>(3, mark)};
+    session.redirect({std::span(means[0]), std::span(means[1])});
+    Values seen;
+    session.on_applied([&] { seen = means; });
+    for (const auto& samples : replica.samples(8, 2)) {
+      for (auto& mean : means) std::fill(mean.begin(), mean.end(), mark);
+      auto gradient = std::make_shared<std::vector<float>>(5, static_cast<float>(replica.id() + samples.size()));
+      session.exchange().ready(0, {*gradient, gradient}).or_throw();
+      session.step().or_throw();
+      EXPECT_EQ(seen[0], std::vector<float>(5, 2.5f));  // of 2 and 3
+      EXPECT_EQ(seen[1], std::vector<float>(3, mark));
+    }
+  };
+  run_members(options, "shm:" + folder.path() + "/r", body, ends);
+  for (const auto& [id, end] : ends.summaries) EXPECT_TRUE(end) << end.error().message;
+}
+
 TEST(Members, one_that_fails_with_a_spare_left_costs_nothing) {
   auto options = options_for(Strategy::sync, 3, 1);
   options.spares = 1;
