@@ -65,10 +65,17 @@ int arrange_descriptors(const Pipes& pipes) {
   return pipes.ready.to && fcntl(pipes.ready.to.get(), F_SETFD, 0) != 0 ? errno : 0;
 }
 
+// By the kernel's own call: the library's refuses the two signals that it keeps for its threads, and whoever started
+// the launcher may have left these ignored as well.
 void forget_signals() {
-  struct sigaction plain = {};
-  plain.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &plain, nullptr);  // some cannot be, and need not
+  struct {
+    void (*handler)(int) = SIG_DFL;
+    unsigned long flags = 0;
+    void (*restorer)() = nullptr;
+    unsigned long mask = 0;
+  } plain;
+  // KILL and STOP cannot be, and need not.
+  for (int signal = 1; signal < NSIG; ++signal) syscall(SYS_rt_sigaction, signal, &plain, nullptr, sizeof plain.mask);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
