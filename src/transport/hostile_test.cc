@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "transport/conformance.h"
+#include "wire/checksum.h"
 #include "wire/frame.h"
 
 namespace yoke::transport {

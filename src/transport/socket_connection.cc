@@ -170,7 +170,7 @@ void SocketConnection::start_frame(Frame& frame) {
     }
   }
   frame.bytes = wire::encode_head(head);
-  Sum alone;
+  wire::Checksum alone;
   auto& sum = frame.inline_payload() > 0 ? sum_out_ : alone;
   sum.reset();
   sum.add(bytes_of(frame.control));

@@ -9,7 +9,7 @@
 
 #include "transport/connection.h"
 #include "transport/credit.h"
-#include "transport/sum.h"
+#include "wire/checksum.h"
 #include "wire/frame.h"
 
 namespace yoke::transport {
@@ -105,7 +105,7 @@ class SocketConnection : public Connection {
   bool sending_urgent_ = false;
   std::size_t waiting_bytes_ = 0;
   bool want_write_ = false, flush_planned_ = false;
-  Sum sum_out_;  // of the first frame whose payload is not all written
+  wire::Checksum sum_out_;  // of the first frame whose payload is not all written
   SendCredit<Kept> credit_;
   std::uint32_t announced_regions_ = 0;
   std::vector<std::uint64_t> give_back_;  // to be told
@@ -122,7 +122,7 @@ class SocketConnection : public Connection {
   Sink sink_;
   std::shared_ptr<std::byte> own_memory_;  // where the payload goes when the handler has no wish
   std::array<std::byte, wire::kCheckSize> check_bytes_{};
-  Sum checksum_;
+  wire::Checksum checksum_;
   ReceiveCredit received_;
   std::deque<int> descriptors_;
   std::vector<std::shared_ptr<Mapping>> mappings_;

@@ -1,8 +1,6 @@
 #include "wire/frame.h"
 
-#include <new>
 #include <string>
-#include <type_traits>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -108,28 +106,6 @@ Result<FrameHead> decode_head(std::span<const std::byte, kHeadSize> bytes) {
   head.payload = get<std::uint64_t>(bytes, kAtPayload);
   if (auto fine = check(head); !fine) return fine.error();
   return head;
-}
-
-// The state is kept as bytes so that the header does without xxhash.h.
-static_assert(std::is_trivially_destructible_v<XXH3_state_t>);
-
-Checksum::Checksum() {
-  static_assert(sizeof(XXH3_state_t) <= sizeof(state_) && alignof(XXH3_state_t) <= 64);
-  // Zeroed, as some versions look at the seed before they set it.
-  ::new (static_cast<void*>(state_)) XXH3_state_t{};
-  reset();
-}
-Checksum::~Checksum() = default;
-
-void Checksum::reset() { XXH3_64bits_reset(std::launder(reinterpret_cast<XXH3_state_t*>(state_))); }
-
-void Checksum::add(std::span<const std::byte> bytes) {
-  if (bytes.empty()) return;  // whose address may be null
-  XXH3_64bits_update(std::launder(reinterpret_cast<XXH3_state_t*>(state_)), bytes.data(), bytes.size());
-}
-
-std::uint64_t Checksum::value() const {
-  return XXH3_64bits_digest(std::launder(reinterpret_cast<const XXH3_state_t*>(state_)));
 }
 
 }  // namespace yoke::wire

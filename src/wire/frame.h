@@ -51,19 +51,4 @@ HeadBytes encode_head(const FrameHead& head);
 // Checks magic, version, checksum, kind and bounds.
 Result<FrameHead> decode_head(std::span<const std::byte, kHeadSize> bytes);
 
-// The checksum of a control part and a payload, which may come in pieces.
-class Checksum {
- public:
-  Checksum();
-  ~Checksum();
-  Checksum(const Checksum&) = delete;
-  Checksum& operator=(const Checksum&) = delete;
-  void reset();
-  void add(std::span<const std::byte> bytes);
-  std::uint64_t value() const;
-
- private:
-  alignas(64) std::byte state_[640];
-};
-
 }  // namespace yoke::wire

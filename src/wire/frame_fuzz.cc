@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wire/checksum.h"
 #include "wire/codec.h"
 #include "wire/frame.h"
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "wire/checksum.h"
+
 namespace yoke::wire {
 namespace {
 
@@ -115,31 +117,6 @@ TEST(FrameTest, HoldsAHeadToTheLimits) {
                  "a payload of 67108865 bytes is announced, the limit is 67108864");
   expect_refused(encode_head({.sequence = 1, .payload = std::numeric_limits<std::uint64_t>::max()}), "a payload of");
   expect_refused(encode_head({.sequence = 0, .payload = 1}), "without a sequence number");
-}
-
-TEST(FrameTest, TheChecksumIsXxh3) {
-  Checksum checksum;
-  EXPECT_EQ(checksum.value(), 0x2d06800538d394c2U);  // the published one of no bytes
-  checksum.add({});
-  EXPECT_EQ(checksum.value(), 0x2d06800538d394c2U);
-}
-
-TEST(FrameTest, TheChecksumDoesNotDependOnThePieces) {
-  std::string text;
-  for (int i = 0; i < 5000; ++i) text += static_cast<char>(i * i >> 3);
-  const auto bytes = std::as_bytes(std::span(text));
-  Checksum whole, pieces;
-  whole.add(bytes);
-  for (const std::size_t size : {1, 7, 64, 255, 256, 257, 1024, 4999}) {
-    pieces.reset();
-    for (std::size_t at = 0; at < bytes.size(); at += size)
-      pieces.add(bytes.subspan(at, std::min(size, bytes.size() - at)));
-    EXPECT_EQ(pieces.value(), whole.value()) << "pieces of " << size;
-  }
-  text[4321] ^= 1;
-  pieces.reset();
-  pieces.add(bytes);
-  EXPECT_NE(pieces.value(), whole.value());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-# yoke.proto becomes wire/yoke.pb.{h,cc} in the build folder; codec.cc alone includes it, and nothing of protobuf gets
-# into the library's own headers. Read after yoke_layer(wire).
+# yoke.proto becomes wire/yoke.pb.{h,cc} in the build folder; encode.cc, decode.cc and list_limits.cc include it, and
+# nothing of protobuf gets into the library's own headers. Read after yoke_layer(wire).
 #
 # Protobuf 22 and later needs Abseil besides, and is found whole only by its own package file; earlier ones often come
 # without, and are found by CMake.
@@ -38,6 +38,9 @@ add_dependencies(yoke_wire_proto yoke_wire_generated)
 target_include_directories(yoke_wire SYSTEM PRIVATE ${yoke_generated} ${YOKE_XXHASH_DIR})
 target_link_libraries(yoke_wire PRIVATE ${yoke_protobuf})
 add_dependencies(yoke_wire yoke_wire_generated)
+if(TARGET wire_test)
+  target_include_directories(wire_test SYSTEM PRIVATE ${YOKE_XXHASH_DIR})
+endif()
 
 target_sources(yoke PRIVATE $<TARGET_OBJECTS:yoke_wire_proto>)
 target_link_libraries(yoke PRIVATE ${yoke_protobuf})

@@ -7,9 +7,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-extern "C" void yoke_sum_add_avx2(void* state, const void* bytes, size_t size);
+extern "C" void yoke_checksum_add_avx2(void* state, const void* bytes, size_t size);
 
-void yoke_sum_add_avx2(void* state, const void* bytes, size_t size) {
+void yoke_checksum_add_avx2(void* state, const void* bytes, size_t size) {
   XXH3_64bits_update((XXH3_state_t*)state, bytes, size);
 }
 #endif

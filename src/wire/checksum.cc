@@ -1,20 +1,22 @@
-#include "transport/sum.h"
+#include "wire/checksum.h"
 
 #include <new>
+#include <type_traits>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 // Each in a file of its own, compiled for its instructions; all work on the same state.
 #ifdef __x86_64__
-extern "C" void yoke_sum_add_avx2(void* state, const void* bytes, std::size_t size);
-extern "C" void yoke_sum_add_avx512(void* state, const void* bytes, std::size_t size);
+extern "C" void yoke_checksum_add_avx2(void* state, const void* bytes, std::size_t size);
+extern "C" void yoke_checksum_add_avx512(void* state, const void* bytes, std::size_t size);
 #endif
 
-namespace yoke::transport {
+namespace yoke::wire {
 namespace {
 
 static_assert(sizeof(XXH3_state_t) <= 640 && alignof(XXH3_state_t) <= 64);
+static_assert(std::is_trivially_destructible_v<XXH3_state_t>);
 
 struct Variant {
   const char* name;
@@ -28,8 +30,8 @@ void add_baseline(void* state, const void* bytes, std::size_t size) {
 Variant choose() {
 #ifdef __x86_64__
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f")) return {"avx512", yoke_sum_add_avx512};
-  if (__builtin_cpu_supports("avx2")) return {"avx2", yoke_sum_add_avx2};
+  if (__builtin_cpu_supports("avx512f")) return {"avx512", yoke_checksum_add_avx512};
+  if (__builtin_cpu_supports("avx2")) return {"avx2", yoke_checksum_add_avx2};
 #endif
   return {"baseline", add_baseline};
 }
@@ -42,20 +44,20 @@ XXH3_state_t* state_of(const std::byte* bytes) {
 
 }  // namespace
 
-Sum::Sum() {
+Checksum::Checksum() {
   // Zeroed, as some versions look at the seed before they set it.
   ::new (static_cast<void*>(state_)) XXH3_state_t{};
   reset();
 }
 
-void Sum::reset() { XXH3_64bits_reset(state_of(state_)); }
+void Checksum::reset() { XXH3_64bits_reset(state_of(state_)); }
 
-void Sum::add(std::span<const std::byte> bytes) {
+void Checksum::add(std::span<const std::byte> bytes) {
   if (!bytes.empty()) kVariant.add(state_of(state_), bytes.data(), bytes.size());
 }
 
-std::uint64_t Sum::value() const { return XXH3_64bits_digest(state_of(state_)); }
+std::uint64_t Checksum::value() const { return XXH3_64bits_digest(state_of(state_)); }
 
-const char* sum_variant() { return kVariant.name; }
+const char* checksum_variant() { return kVariant.name; }
 
-}  // namespace yoke::transport
+}  // namespace yoke::wire
