@@ -22,8 +22,8 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 template <class T, class... Others>
 constexpr bool kOneOf = (std::is_same_v<T, Others> || ...);
 
-// The fields of a struct. A field more or less does not compile: then this, yoke.proto, codec.cc and the values below
-// have to be told.
+// The fields of a struct. A field more or less does not compile: then this, yoke.proto, encode.cc, decode.cc and the
+// values below have to be told.
 template <class T>
 auto fields(const T& value) {
   if constexpr (kOneOf<T, ChiefNow, Concluded, Average>) {

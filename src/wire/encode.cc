@@ -1,0 +1,411 @@
+// Control messages to bytes: for each type a `put`, which fills the protobuf message.
+#include "wire/codec.h"
+#include "wire/limits.h"
+#include "wire/yoke.pb.h"
+
+namespace yoke::wire {
+namespace {
+
+// What is sent for an enumerator is its number.
+static_assert(int{pb::ROLE_SERVER} == int(Role::server) && int{pb::ROLE_REPLICA} == int(Role::replica) &&
+              int{pb::ROLE_WATCHER} == int(Role::watcher));
+static_assert(int{pb::FATE_APPLIED} == int(Fate::applied) && int{pb::FATE_DROPPED} == int(Fate::dropped) &&
+              int{pb::FATE_REFUSED} == int(Fate::refused));
+static_assert(int{pb::Address::SEQUENCER} == int(Address::Role::sequencer) &&
+              int{pb::Address::SHARD} == int(Address::Role::shard) &&
+              int{pb::Address::REPLICA} == int(Address::Role::replica));
+static_assert(int{pb::STRATEGY_MIRRORED} == int(Strategy::mirrored) && int{pb::STRATEGY_SYNC} == int(Strategy::sync) &&
+              int{pb::STRATEGY_ASYNC} == int(Strategy::async));
+static_assert(int{pb::STALE_APPLY} == int(Stale::apply) && int{pb::STALE_SCALE_INVERSE} == int(Stale::scale_inverse) &&
+              int{pb::STALE_SCALE_EXPONENTIAL} == int(Stale::scale_exponential) &&
+              int{pb::STALE_SCALE_LINEAR} == int(Stale::scale_linear));
+static_assert(int{pb::SCHEDULE_CONSTANT} == int(ScheduleOptions::Kind::constant) &&
+              int{pb::SCHEDULE_STEP} == int(ScheduleOptions::Kind::step) &&
+              int{pb::SCHEDULE_COSINE} == int(ScheduleOptions::Kind::cosine));
+static_assert(int{pb::OPTIMIZER_STATE_SHARED} == int(OptimizerState::shared) &&
+              int{pb::OPTIMIZER_STATE_PER_REPLICA} == int(OptimizerState::per_replica));
+
+// A reason may have grown to anything (an exception's text): its beginning will do.
+std::string cut(const std::string& text) { return text.substr(0, kMaxText); }
+
+void put(const Life& life, pb::Life* out) {
+  out->set_replica(life.replica);
+  out->set_incarnation(life.incarnation);
+}
+
+void put(const GradientId& id, pb::GradientId* out) {
+  put(id.life, out->mutable_life());
+  out->set_sequence(id.sequence);
+}
+
+void put(const Range& range, pb::Range* out) {
+  out->set_epoch(range.epoch);
+  out->set_begin(range.begin);
+  out->set_end(range.end);
+}
+
+void put(const Verdict& verdict, pb::Verdict* out) {
+  put(verdict.gradient, out->mutable_gradient());
+  out->set_fate(static_cast<pb::Fate>(verdict.fate));
+  out->set_version(verdict.version);
+  out->set_staleness(verdict.staleness);
+  out->set_reason(cut(verdict.reason));
+}
+
+void put(const Contribution& part, pb::Contribution* out) {
+  put(part.gradient, out->mutable_gradient());
+  out->set_base(part.base);
+  out->set_staleness(part.staleness);
+  out->set_samples(part.samples);
+  out->set_weight(part.weight);
+  if (part.range) put(*part.range, out->mutable_range());
+}
+
+void put(const Record& record, pb::Record* out) {
+  out->set_index(record.index);
+  out->set_step(record.step);
+  for (const auto& part : record.applied) put(part, out->add_applied());
+  for (const auto& verdict : record.turned_away) put(verdict, out->add_turned_away());
+  out->set_quorum(record.quorum);
+  out->set_degraded(record.degraded);
+  out->set_rate(record.rate);
+  out->set_clip(record.clip);
+  out->set_reason(cut(record.reason));
+}
+
+void put(const Hello& hello, pb::Hello* out) {
+  put(hello.life, out->mutable_life());
+  out->set_samples(hello.samples);
+  out->set_batch(hello.batch);
+}
+
+void put(const Assign& assign, pb::Assign* out) {
+  put(assign.gradient, out->mutable_gradient());
+  out->set_step(assign.step);
+  if (assign.range) put(*assign.range, out->mutable_range());
+}
+
+void put(const Done& done, pb::Done* out) {
+  out->set_version(done.version);
+  out->set_reason(cut(done.reason));
+}
+
+void put(const Settled& settled, pb::Settled* out) { put(settled.verdict, out->mutable_verdict()); }
+
+void put(const Turned& turned, pb::Turned* out) {
+  put(turned.life, out->mutable_life());
+  out->set_reason(cut(turned.reason));
+}
+
+void put(const Push& push, pb::Push* out) {
+  put(push.gradient, out->mutable_gradient());
+  out->set_base(push.base);
+  out->set_block(push.block);
+  out->set_has_payload(push.ticket != 0);
+  out->set_samples(push.samples);
+}
+
+void put(const Pull& pull, pb::Pull* out) {
+  put(pull.life, out->mutable_life());
+  out->set_at_least(pull.at_least);
+}
+
+void put(const Parameters& parameters, pb::Parameters* out) {
+  put(parameters.life, out->mutable_life());
+  out->set_shard(parameters.shard);
+  out->set_version(parameters.version);
+}
+
+void put(const Report& report, pb::Report* out) {
+  out->set_shard(report.shard);
+  put(report.gradient, out->mutable_gradient());
+  out->set_base(report.base);
+  out->set_samples(report.samples);
+  out->set_ok(report.ok);
+  out->set_sum_squares(report.sum_squares);
+  out->set_reason(cut(report.reason));
+}
+
+void put(const Measured& measured, pb::Measured* out) {
+  out->set_shard(measured.shard);
+  out->set_step(measured.step);
+  out->set_sum_squares(measured.sum_squares);
+}
+
+void put(const Reduced& reduced, pb::Reduced* out) {
+  out->set_shard(reduced.shard);
+  out->set_version(reduced.version);
+}
+
+void put(const Scale& scale, pb::Scale* out) {
+  out->set_step(scale.step);
+  out->set_factor(scale.factor);
+}
+
+void put(const Commit& commit, pb::Commit* out) { out->set_version(commit.version); }
+
+void put(const Fence& fence, pb::Fence* out) { put(fence.life, out->mutable_life()); }
+
+void put(const Address& address, pb::Address* out) {
+  out->set_role(static_cast<pb::Address::Role>(address.role));
+  out->set_id(address.id);
+}
+
+pb::Hello* field(pb::Post* out, const Hello&) { return out->mutable_hello(); }
+pb::Assign* field(pb::Post* out, const Assign&) { return out->mutable_assign(); }
+pb::Done* field(pb::Post* out, const Done&) { return out->mutable_done(); }
+pb::Settled* field(pb::Post* out, const Settled&) { return out->mutable_settled(); }
+pb::Turned* field(pb::Post* out, const Turned&) { return out->mutable_turned(); }
+pb::Push* field(pb::Post* out, const Push&) { return out->mutable_push(); }
+pb::Pull* field(pb::Post* out, const Pull&) { return out->mutable_pull(); }
+pb::Parameters* field(pb::Post* out, const Parameters&) { return out->mutable_parameters(); }
+pb::Report* field(pb::Post* out, const Report&) { return out->mutable_report(); }
+pb::Measured* field(pb::Post* out, const Measured&) { return out->mutable_measured(); }
+pb::Reduced* field(pb::Post* out, const Reduced&) { return out->mutable_reduced(); }
+pb::Record* field(pb::Post* out, const Record&) { return out->mutable_record(); }
+pb::Scale* field(pb::Post* out, const Scale&) { return out->mutable_scale(); }
+pb::Commit* field(pb::Post* out, const Commit&) { return out->mutable_commit(); }
+pb::Fence* field(pb::Post* out, const Fence&) { return out->mutable_fence(); }
+
+void put(const Post& post, pb::Post* out) {
+  out->set_network(post.network);
+  put(post.from, out->mutable_from());
+  put(post.to, out->mutable_to());
+  std::visit([&](const auto& message) { put(message, field(out, message)); }, post.message);
+}
+
+void put(const BatchChange& change, pb::BatchChange* out) {
+  out->set_from_epoch(change.from_epoch);
+  out->set_batch(change.batch);
+}
+
+void put(const ScheduleOptions& schedule, pb::ScheduleOptions* out) {
+  out->set_kind(static_cast<pb::ScheduleKind>(schedule.kind));
+  out->set_step_epochs(schedule.step_epochs);
+  out->set_step_gamma(schedule.step_gamma);
+  out->set_floor(schedule.floor);
+  out->set_warmup_epochs(schedule.warmup_epochs);
+  out->set_reference_batch(schedule.reference_batch);
+}
+
+void put(const StaleOptions& stale, pb::StaleOptions* out) {
+  out->set_policy(static_cast<pb::Stale>(stale.policy));
+  out->set_strength(stale.strength);
+  if (stale.max_staleness) out->set_max_staleness(*stale.max_staleness);
+  if (stale.max_lead) out->set_max_lead(*stale.max_lead);
+  out->set_delay_compensation(stale.delay_compensation);
+}
+
+void put(const JobTerms& terms, pb::JobTerms* out) {
+  out->set_strategy(static_cast<pb::Strategy>(terms.strategy));
+  out->set_replicas(terms.replicas);
+  out->set_spares(terms.spares);
+  out->set_shards(terms.shards);
+  out->set_epochs(terms.epochs);
+  out->set_steps(terms.steps);
+  for (const auto& change : terms.batch_schedule) put(change, out->add_batch_schedule());
+  out->set_warmup_epochs(terms.warmup_epochs);
+  out->set_warmup_steps(terms.warmup_steps);
+  put(terms.schedule, out->mutable_schedule());
+  put(terms.stale, out->mutable_stale());
+  out->set_optimizer_state(static_cast<pb::OptimizerState>(terms.optimizer_state));
+  out->set_clip_norm(terms.clip_norm);
+  out->set_max_refusals(terms.max_refusals);
+  out->set_record(terms.record);
+  out->set_seed(terms.seed);
+  out->set_shuffle(terms.shuffle);
+}
+
+void put(const SGD& sgd, pb::Optimizer* out) {
+  auto* kind = out->mutable_sgd();
+  kind->set_lr(sgd.lr);
+  kind->set_momentum(sgd.momentum);
+  kind->set_weight_decay(sgd.weight_decay);
+  kind->set_nesterov(sgd.nesterov);
+}
+
+void put(const Adagrad& adagrad, pb::Optimizer* out) {
+  auto* kind = out->mutable_adagrad();
+  kind->set_lr(adagrad.lr);
+  kind->set_lr_decay(adagrad.lr_decay);
+  kind->set_weight_decay(adagrad.weight_decay);
+  kind->set_initial_accumulator(adagrad.initial_accumulator);
+  kind->set_eps(adagrad.eps);
+}
+
+void put(const RMSProp& rmsprop, pb::Optimizer* out) {
+  auto* kind = out->mutable_rmsprop();
+  kind->set_lr(rmsprop.lr);
+  kind->set_alpha(rmsprop.alpha);
+  kind->set_eps(rmsprop.eps);
+  kind->set_weight_decay(rmsprop.weight_decay);
+  kind->set_momentum(rmsprop.momentum);
+  kind->set_centered(rmsprop.centered);
+}
+
+template <class Adamlike>
+void put_adam(const Adamlike& adam, pb::Adam* kind) {
+  kind->set_lr(adam.lr);
+  kind->set_beta1(adam.beta1);
+  kind->set_beta2(adam.beta2);
+  kind->set_eps(adam.eps);
+  kind->set_weight_decay(adam.weight_decay);
+}
+void put(const Adam& adam, pb::Optimizer* out) { put_adam(adam, out->mutable_adam()); }
+void put(const AdamW& adam, pb::Optimizer* out) { put_adam(adam, out->mutable_adamw()); }
+
+void put(const Average&, pb::Optimizer* out) { out->mutable_average(); }
+
+void put(const Optimizer& optimizer, pb::Optimizer* out) {
+  std::visit([&](const auto& kind) { put(kind, out); }, optimizer);
+}
+
+void put(const Slot& slot, pb::Slot* out) {
+  out->set_name(slot.name);
+  out->mutable_shape()->Add(slot.shape.begin(), slot.shape.end());
+  out->set_group(slot.group);
+  out->set_frozen(slot.frozen);
+  out->set_buffer(slot.buffer);
+}
+
+void put(const Layout& layout, pb::Layout* out) {
+  for (const auto& slot : layout.slots) put(slot, out->add_slots());
+  for (const auto& group : layout.groups) put(group, out->add_groups());
+}
+
+void put(const ReplicaAccount& account, pb::ReplicaAccount* out) {
+  out->set_id(account.id);
+  out->set_present(account.present);
+  out->set_where(cut(account.where));
+  out->set_applied(account.applied);
+  out->set_dropped(account.dropped);
+  out->set_refused(account.refused);
+  out->set_staleness(account.staleness);
+  out->set_mean_step_seconds(account.mean_step_seconds);
+  out->set_last_heard_seconds(account.last_heard_seconds);
+  out->set_gone(cut(account.gone));
+}
+
+void put(const ServerAccount& account, pb::ServerAccount* out) {
+  out->set_shard(account.shard);
+  out->set_where(cut(account.where));
+  out->set_address(account.address);
+  out->set_present(account.present);
+}
+
+void put(const Welcome& welcome, pb::JobMessage* message) {
+  auto* out = message->mutable_welcome();
+  out->set_replica(welcome.replica);
+  for (const auto& server : welcome.servers) out->add_servers(server);
+}
+
+void put(const Refusal& refusal, pb::JobMessage* message) {
+  message->mutable_refusal()->set_reason(cut(refusal.reason));
+}
+
+void put(const Open& open, pb::JobMessage* message) {
+  auto* out = message->mutable_open();
+  out->set_network(open.network);
+  put(open.terms, out->mutable_terms());
+  put(open.layout, out->mutable_layout());
+}
+
+void put(const Opened& opened, pb::JobMessage* message) {
+  auto* out = message->mutable_opened();
+  out->set_network(opened.network);
+  out->set_bring_values(opened.bring_values);
+}
+
+void put(const FirstValues& values, pb::JobMessage* message) {
+  auto* out = message->mutable_first_values();
+  out->set_network(values.network);
+  out->set_block(values.block);
+  out->set_frozen(values.frozen);
+  out->set_offset(values.offset);
+}
+
+void put(const FirstValuesDone& done, pb::JobMessage* message) {
+  message->mutable_first_values_done()->set_network(done.network);
+}
+
+void put(const BlockValues& values, pb::JobMessage* message) {
+  auto* out = message->mutable_block_values();
+  out->set_network(values.network);
+  out->set_block(values.block);
+  out->set_version(values.version);
+}
+
+void put(const Post& post, pb::JobMessage* message) { put(post, message->mutable_post()); }
+
+void put(const StepNews& news, pb::JobMessage* message) {
+  auto* out = message->mutable_step_news();
+  out->set_replica(news.replica);
+  out->set_loss(news.loss);
+  out->set_right(news.right);
+  out->set_samples(news.samples);
+  out->set_fate(static_cast<pb::Fate>(news.fate));
+  out->set_staleness(news.staleness);
+  out->set_step(news.step);
+  out->set_epoch(news.epoch);
+  out->set_work_seconds(news.work_seconds);
+  out->set_whole(news.whole);
+}
+
+void put(const ChiefNow&, pb::JobMessage* message) { message->mutable_chief_now(); }
+void put(const Concluded&, pb::JobMessage* message) { message->mutable_concluded(); }
+
+void put(const StopNow& stop, pb::JobMessage* message) { message->mutable_stop_now()->set_reason(cut(stop.reason)); }
+
+void put(const Leaving& leaving, pb::JobMessage* message) {
+  message->mutable_leaving()->set_reason(cut(leaving.reason));
+  message->mutable_leaving()->set_well(leaving.well);
+}
+
+void put(const AskAccount& ask, pb::JobMessage* message) {
+  message->mutable_ask_account()->set_with_staleness(ask.with_staleness);
+}
+
+void put(const Account& account, pb::JobMessage* message) {
+  auto* out = message->mutable_account();
+  out->set_strategy(account.strategy);
+  out->set_step(account.step);
+  out->set_steps(account.steps);
+  out->set_epochs(account.epochs);
+  out->set_epochs_asked(account.epochs_asked);
+  out->set_samples(account.samples);
+  out->set_assigned(account.assigned);
+  out->set_steps_per_second(account.steps_per_second);
+  out->set_seconds(account.seconds);
+  out->set_least_counted(account.least_counted);
+  out->set_most_counted(account.most_counted);
+  out->mutable_staleness()->Add(account.staleness.begin(), account.staleness.end());
+  out->set_stopped(cut(account.stopped));
+  out->set_done(account.done);
+  out->set_waiting_for(cut(account.waiting_for));
+  for (const auto& replica : account.replicas) put(replica, out->add_replicas());
+  for (const auto& server : account.servers) put(server, out->add_servers());
+}
+
+}  // namespace
+
+std::string encode(const JobMessage& message) {
+  pb::JobMessage out;
+  std::visit([&](const auto& kind) { put(kind, &out); }, message);
+  return out.SerializeAsString();
+}
+
+std::string encode_identity(const Identity& identity) {
+  pb::Identity out;
+  out.set_role(static_cast<pb::Role>(identity.role));
+  out.set_id(identity.id);
+  out.set_numbered(identity.numbered);
+  out.set_shards(identity.shards);
+  out.set_incarnation(identity.incarnation);
+  out.set_version(identity.version);
+  out.set_host(identity.host);
+  out.set_pid(identity.pid);
+  out.set_listens(identity.listens);
+  return out.SerializeAsString();
+}
+
+}  // namespace yoke::wire

@@ -1,0 +1,19 @@
+// What a receiver holds control messages to; the frame's own limits are in frame.h. docs/protocol.md lists them all.
+#pragma once
+
+#include <cstdint>
+
+namespace yoke::wire {
+
+inline constexpr std::uint64_t kMaxMembers = 4096;  // replicas, and shards
+inline constexpr std::uint64_t kMaxSlots = 1'000'000;
+inline constexpr std::uint64_t kMaxGroups = 65'536;
+inline constexpr std::uint64_t kMaxDims = 64;
+inline constexpr std::uint64_t kMaxValues = (std::uint64_t{1} << 40) - 1;  // of a slot, and of a network
+inline constexpr std::uint64_t kMaxName = 4096;                            // bytes of a name or an address
+inline constexpr std::uint64_t kMaxText = 65'536;                          // bytes of a reason; longer ones are cut
+inline constexpr std::uint64_t kMaxChanges = 65'536;                       // of the batch, over the run
+inline constexpr std::uint64_t kMaxTurnedAway = 65'536;                    // by one record
+inline constexpr std::uint64_t kMaxStaleness = 1'000'000;                  // places of an account's histogram
+
+}  // namespace yoke::wire
