@@ -71,7 +71,6 @@ class Running {
     for (std::uint32_t i = 0; i < job_.servers; ++i) {
       auto child = supervisor_.start(job_.server(i, join));
       if (!child) return child.error();
-      servers_.push_back(*child);
       ++servers_left_;
       if (i == 0) {  // the others have to know where it is
         auto address = supervisor_.await_ready(**child, by);
@@ -122,7 +121,7 @@ class Running {
       end_.served = false;
       say_(child.epitaph());
       deadline_ = std::min(deadline_, Clock::now() + kReplicasMayTake);
-    } else if (end_.signal == 0 && !std::exchange(told_, true)) {
+    } else if (end_.signal == 0) {
       end_.served = false;
     }
   }
@@ -143,10 +142,8 @@ class Running {
   const LocalJob& job_;
   const std::function<void(const std::string&)>& say_;
   JobEnd end_;
-  std::vector<const Child*> servers_;
   std::map<const Child*, std::uint32_t> replicas_;
   std::size_t left_ = 0, servers_left_ = 0;
-  bool told_ = false;
   std::optional<Clock::time_point> over_;  // since when the servers have gone in good order
   Clock::time_point deadline_ = Clock::now() + kForever;
 };
