@@ -26,10 +26,10 @@ constexpr bool kOneOf = (std::is_same_v<T, Others> || ...);
 // values below have to be told.
 template <class T>
 auto fields(const T& value) {
-  if constexpr (kOneOf<T, ChiefNow, Concluded, Average>) {
+  if constexpr (kOneOf<T, ChiefNow, Concluded, AskAccount, Average>) {
     static_assert(std::is_empty_v<T>);
     return std::tuple<>();
-  } else if constexpr (kOneOf<T, Refusal, FirstValuesDone, StopNow, AskAccount, Settled, Commit, Fence>) {
+  } else if constexpr (kOneOf<T, Refusal, FirstValuesDone, StopNow, Settled, Commit, Fence>) {
     const auto& [a] = value;
     return std::tie(a);
   } else if constexpr (kOneOf<T, Welcome, Opened, Leaving, Life, GradientId, Done, Turned, Pull, Reduced, Scale,
@@ -214,8 +214,7 @@ std::vector<JobMessage> job_messages() {
                               Concluded{},
                               StopNow{"interrupted"},
                               Leaving{"done", true},
-                              AskAccount{true},
-                              AskAccount{false},
+                              AskAccount{},
                               account(),
                               Account{}};
   for (auto& message : messages()) all.emplace_back(Post{1, kReplica, kShard, std::move(message)});

@@ -396,8 +396,6 @@ StopNow get(const pb::StopNow& in, Doubt& doubt) { return {doubt.reason(in.reaso
 
 Leaving get(const pb::Leaving& in, Doubt& doubt) { return {doubt.reason(in.reason()), in.well()}; }
 
-AskAccount get(const pb::AskAccount& in, Doubt&) { return {in.with_staleness()}; }
-
 ReplicaAccount get(const pb::ReplicaAccount& in, Doubt& doubt) {
   ReplicaAccount account;
   account.id = doubt.replica(in.id());
@@ -470,7 +468,7 @@ JobMessage get(const pb::JobMessage& in, Doubt& doubt) {
     case pb::JobMessage::kLeaving:
       return get(in.leaving(), doubt);
     case pb::JobMessage::kAskAccount:
-      return get(in.ask_account(), doubt);
+      return AskAccount{};
     case pb::JobMessage::kAccount:
       return get(in.account(), doubt);
     case pb::JobMessage::KIND_NOT_SET:

@@ -353,16 +353,13 @@ void put(const StepNews& news, pb::JobMessage* message) {
 
 void put(const ChiefNow&, pb::JobMessage* message) { message->mutable_chief_now(); }
 void put(const Concluded&, pb::JobMessage* message) { message->mutable_concluded(); }
+void put(const AskAccount&, pb::JobMessage* message) { message->mutable_ask_account(); }
 
 void put(const StopNow& stop, pb::JobMessage* message) { message->mutable_stop_now()->set_reason(cut(stop.reason)); }
 
 void put(const Leaving& leaving, pb::JobMessage* message) {
   message->mutable_leaving()->set_reason(cut(leaving.reason));
   message->mutable_leaving()->set_well(leaving.well);
-}
-
-void put(const AskAccount& ask, pb::JobMessage* message) {
-  message->mutable_ask_account()->set_with_staleness(ask.with_staleness);
 }
 
 void put(const Account& account, pb::JobMessage* message) {

@@ -147,9 +147,7 @@ struct Leaving {
 
 // --- how it goes ---
 
-struct AskAccount {
-  bool with_staleness = true;
-};
+struct AskAccount {};
 
 struct ReplicaAccount {
   std::uint32_t id = 0;
