@@ -25,11 +25,6 @@ std::shared_ptr<std::byte> memory_for(transport::Arena& arena, std::size_t bytes
   return {at, [](std::byte* memory) { ::operator delete(memory, kLine); }};
 }
 
-core::SequencerOptions with_shards(core::SequencerOptions options, std::uint32_t shards) {
-  options.shards = shards;
-  return options;
-}
-
 }  // namespace
 
 HostedNetwork::HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::JobTerms terms, Layout layout,
@@ -47,18 +42,15 @@ HostedNetwork::HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::J
       tally_(terms_.replicas),
       next_ticket_((std::uint64_t{shard} + 1) << 40) {  // no two servers' alike: histories are put together
   if (id_ == 0) {
-    auto options = with_shards(sequencer_options(terms_), plan_.shards());
-    if (network_ > 0) options.steps = 0;  // only the first network's steps end the job
-    sequencer_.emplace(options);
+    sequencer_.emplace(sequencer_options(terms_of_network(terms_, network_), plan_.shards()));
     for (SlotId slot = 0; slot < layout_.slots.size(); ++slot)
       if (layout_.slots[slot].frozen) frozen_[slot].resize(layout_.slots[slot].size());
   }
   if (id_ >= plan_.shards()) return;
   shard_.emplace(id_, plan_);
-  store_ = std::make_unique<ShardStore>(
-      plan_, layout_.groups, id_,
-      VersionedOptions{terms_.optimizer_state == OptimizerState::per_replica, terms_.stale.delay_compensation},
-      [arena = std::move(arena)](std::size_t bytes) { return memory_for(*arena, bytes); });
+  store_ =
+      std::make_unique<ShardStore>(plan_, layout_.groups, id_, update_options(terms_),
+                                   [arena = std::move(arena)](std::size_t bytes) { return memory_for(*arena, bytes); });
 }
 
 // --- the first values ---
@@ -105,11 +97,8 @@ void HostedNetwork::receive(const wire::Address& from, wire::Message message, tr
       std::holds_alternative<wire::Measured>(message) || std::holds_alternative<wire::Reduced>(message);
   if (const auto* hello = std::get_if<wire::Hello>(&message); hello && sequencer_) {
     if (!std::exchange(expected_, true) && hello->samples <= kMostSamples) tally_.expect(hello->samples);
-    if (recorder_ && network_ == 0 && !std::exchange(terms_written_, true)) {
-      history::Terms terms{with_shards(sequencer_options(terms_), plan_.shards()), {}, hello->samples, hello->batch};
-      for (const auto& blocks : plan_.of_shard) terms.shard_blocks.push_back(static_cast<std::uint32_t>(blocks.size()));
-      record(std::move(terms));
-    }
+    if (recorder_ && network_ == 0 && !std::exchange(terms_written_, true))
+      record(history_terms(terms_, plan_, hello->samples, hello->batch));
   }
   if (to_sequencer ? !sequencer_ : !shard_) return;
   deliver(to_sequencer ? wire::kSequencer : wire::shard_at(id_), core::Received{from, std::move(message)});

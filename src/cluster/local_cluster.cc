@@ -9,27 +9,10 @@
 #include "cluster/in_place_store.h"
 #include "cluster/terms.h"
 #include "cluster/versioned_store.h"
+#include "cluster/while_set.h"
 
 namespace yoke::cluster {
 namespace {
-
-core::SequencerOptions options_for(const wire::JobTerms& terms, const core::BlockPlan& plan) {
-  auto options = sequencer_options(terms);
-  options.shards = plan.shards();
-  return options;
-}
-
-// Marks a replica as being inside for as long as it lives; under the lock at both ends.
-class Inside {
- public:
-  explicit Inside(bool& flag) : flag_(flag) { flag_ = true; }
-  ~Inside() { flag_ = false; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-
- private:
-  bool& flag_;
-};
 
 // Tells the core that this is a spinning loop.
 void relax() {
@@ -46,12 +29,12 @@ LocalCluster::LocalCluster(Layout layout, wire::JobTerms terms, LocalOptions opt
       options_(std::move(options)),
       in_place_(in_place(terms_)),
       plan_(core::plan_blocks(layout_, terms_.shards)),
-      sequencer_(options_for(terms_, plan_)),
+      sequencer_(sequencer_options(terms_, plan_.shards())),
       tally_(terms_.replicas) {
   if (in_place_)
     store_ = std::make_unique<InPlaceStore>(plan_, layout_.groups, mirrored(terms_));
   else
-    store_ = std::make_unique<VersionedStore>(plan_, layout_.groups, versioned_options(terms_));
+    store_ = std::make_unique<VersionedStore>(plan_, layout_.groups, update_options(terms_));
   for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard) shards_.emplace_back(shard, plan_);
   for (std::uint32_t i = 0; i < terms_.replicas; ++i) seats_.push_back(std::make_unique<Seat>());
 }
@@ -267,11 +250,7 @@ void LocalCluster::join(wire::ReplicaId replica, std::uint64_t samples, std::uin
   const Lock lock(mutex_);
   auto& seat = *seats_.at(replica);
   if (seat.side) return;
-  if (options_.recorder && !std::exchange(terms_written_, true)) {
-    history::Terms terms{options_for(terms_, plan_), {}, samples, batch};
-    for (const auto& blocks : plan_.of_shard) terms.shard_blocks.push_back(static_cast<std::uint32_t>(blocks.size()));
-    record(std::move(terms));
-  }
+  if (options_.recorder && !std::exchange(terms_written_, true)) record(history_terms(terms_, plan_, samples, batch));
   tally_.expect(samples);
   const wire::Life life{replica, 1};
   seat.batch = batch;
@@ -289,7 +268,7 @@ wire::GradientId LocalCluster::current(wire::ReplicaId replica) const {
 Result<Work> LocalCluster::next(wire::ReplicaId replica) {
   Lock lock(mutex_);
   auto& seat = *seats_.at(replica);
-  const Inside inside(seat.inside);
+  const WhileSet inside(seat.inside);
   auto& side = *seat.side;
   const auto has_work = [&] {
     return side.work() && side.work()->gradient.sequence > seat.taken && side.parameters_here() &&
@@ -357,7 +336,7 @@ bool LocalCluster::abandoned(wire::ReplicaId replica) const { return seats_.at(r
 Result<wire::Verdict> LocalCluster::settle(wire::ReplicaId replica) {
   Lock lock(mutex_);
   auto& seat = *seats_.at(replica);
-  const Inside inside(seat.inside);
+  const WhileSet inside(seat.inside);
   const auto waited = wait(lock, replica, "waiting for its gradient to count",
                            [&] { return seat.side->verdict(seat.taken) != nullptr; });
   if (!waited) return waited.error();

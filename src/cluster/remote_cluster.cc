@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "cluster/while_set.h"
 #include "wire/codec.h"
 
 namespace yoke::cluster {
@@ -13,18 +14,6 @@ namespace {
 
 constexpr std::size_t kPiece = 1u << 18;  // floats of a frozen slot in one message
 constexpr auto kAccountDeadline = std::chrono::seconds(10);
-
-// For as long as it lives a flag is set; under the lock at both ends.
-class While {
- public:
-  explicit While(bool& flag) : flag_(flag) { flag_ = true; }
-  ~While() { flag_ = false; }
-  While(const While&) = delete;
-  While& operator=(const While&) = delete;
-
- private:
-  bool& flag_;
-};
 
 }  // namespace
 
@@ -55,7 +44,7 @@ std::span<float> RemoteCluster::place(wire::BlockId id) const {
 Status RemoteCluster::attach(wire::ReplicaId, Places places) {
   Links::Lock lock(links_.mutex);
   places_ = std::move(places);
-  const While attaching(attaching_);
+  const WhileSet attaching(attaching_);
   if (bring_) {
     if (auto brought = bring_values(lock); !brought) return brought;
   } else {
@@ -120,22 +109,21 @@ void RemoteCluster::carry_out(const core::Effects& effects) {
     transport::Bytes payload;
     if (const auto* push = std::get_if<wire::Push>(&send->message); push && push->ticket != 0) {
       auto& gradient = pushing_.at(push->ticket);
-      payload = gradient_bytes(gradient.values, gradient.keep, links_.servers[server].by_pointer);
+      payload = {std::as_bytes(gradient.values), std::move(gradient.keep)};
       pushing_.erase(push->ticket);
     }
     links_.send(server, wire::encode(wire::Post{network_, self, send->to, send->message}), std::move(payload));
   }
 }
 
-// Memory that the servers can read, if they can read any: where the gradient was born, or a copy.
-transport::Bytes RemoteCluster::gradient_bytes(std::span<const float> values, const std::shared_ptr<const void>& keep,
-                                               bool by_pointer) {
-  const auto bytes = std::as_bytes(values);
-  if (!by_pointer || links_.arena->find(bytes.data(), bytes.size())) return {bytes, keep};
-  auto copy = links_.arena->allocate(bytes.size());
-  if (!copy) return {bytes, keep};
-  std::memcpy(copy.get(), bytes.data(), bytes.size());
-  return {{copy.get(), bytes.size()}, copy};
+// In memory that the servers can read, if they can read any: where the gradient was born, or a copy.
+Payload RemoteCluster::readable(Payload gradient) const {
+  const auto bytes = gradient.values.size_bytes();
+  if (bytes == 0 || !shares_ || links_.arena->find(gradient.values.data(), bytes)) return gradient;
+  const auto copy = links_.arena->allocate(bytes);
+  if (!copy) return gradient;
+  std::memcpy(copy.get(), gradient.values.data(), bytes);
+  return {{reinterpret_cast<const float*>(copy.get()), gradient.values.size()}, copy};
 }
 
 Result<transport::Sink> RemoteCluster::announced(const wire::JobMessage& message, std::size_t bytes, bool by_pointer) {
@@ -172,6 +160,7 @@ void RemoteCluster::received(wire::ShardId, wire::JobMessage message, transport:
   if (const auto* opened_here = std::get_if<wire::Opened>(&message)) {
     ++opened_;
     bring_ = bring_ || opened_here->bring_values;
+    if (opened()) shares_ = std::ranges::any_of(links_.servers, &Links::Link::by_pointer);
   } else if (std::holds_alternative<wire::FirstValuesDone>(message)) {
     ++first_values_;
   } else if (const auto* values = std::get_if<wire::BlockValues>(&message)) {
@@ -208,7 +197,7 @@ Result<Work> RemoteCluster::next_work(Links::Lock& lock) {
            !side.verdict(side.work()->gradient.sequence);
   };
   {
-    const While inside(inside_);
+    const WhileSet inside(inside_);
     const auto waited =
         links_.wait(lock, "idle", [&] { return has_work() || side.done() || !side.turned_away().empty(); });
     if (!waited) return waited.error();
@@ -259,7 +248,7 @@ Status RemoteCluster::fetch(Links::Lock& lock, wire::Version version, const char
       links_.send(shard,
                   wire::encode(wire::Post{network_, self, wire::shard_at(shard), wire::Pull{links_.life, version}}));
   {
-    const While inside(inside_);
+    const WhileSet inside(inside_);
     fetching_ = version;
     auto waited = links_.wait(lock, doing, here);
     fetching_.reset();
@@ -270,6 +259,8 @@ Status RemoteCluster::fetch(Links::Lock& lock, wire::Version version, const char
 }
 
 void RemoteCluster::push(wire::ReplicaId, SlotId slot, Payload gradient) {
+  if (abandoned_) return;
+  gradient = readable(std::move(gradient));  // a copy of megabytes is no work to be done under the lock
   const Links::Lock lock(links_.mutex);
   if (abandoned_ || !side_ || !side_->work()) return;
   // A gradient that counts is computed on what the history says, also when this process ends in the next moment.
@@ -289,10 +280,7 @@ void RemoteCluster::push(wire::ReplicaId, SlotId slot, Payload gradient) {
 }
 
 std::shared_ptr<std::byte> RemoteCluster::memory(std::size_t bytes) {
-  const Links::Lock lock(links_.mutex);
-  const bool shared =
-      std::any_of(links_.servers.begin(), links_.servers.end(), [](const auto& link) { return link.by_pointer; });
-  return shared ? links_.arena->allocate(bytes) : nullptr;
+  return shares_ ? links_.arena->allocate(bytes) : nullptr;
 }
 
 Result<wire::Verdict> RemoteCluster::settle(wire::ReplicaId) {

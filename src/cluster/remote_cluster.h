@@ -66,14 +66,14 @@ class RemoteCluster : public Cluster {
   void hear();
   void record(history::What what) const;
   Status bring_values(Links::Lock& lock);
-  transport::Bytes gradient_bytes(std::span<const float> values, const std::shared_ptr<const void>& keep,
-                                  bool by_pointer);
+  Payload readable(Payload gradient) const;
 
   Links& links_;
   const std::uint32_t network_;
   const Layout layout_;
   const core::BlockPlan plan_;
   std::size_t opened_ = 0;
+  std::atomic<bool> shares_{false};  // some server reads from this process's memory; known once it is opened
   bool bring_ = false;
   std::size_t first_values_ = 0;  // servers that are through with the first values
   Places places_;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "cluster/account.h"
 #include "cluster/identity.h"
 #include "cluster/layout_difference.h"
 #include "wire/codec.h"
@@ -595,62 +596,44 @@ void Server::tick() {
 wire::Account Server::account() const {
   wire::Account account;
   const auto it = networks_.find(0);
-  const auto* sequencer = it == networks_.end() ? nullptr : it->second->sequencer();
+  if (it != networks_.end() && it->second->sequencer()) {
+    const auto& network = *it->second;
+    account = account_of(network.terms(), *network.sequencer(), network.tally());
+    constexpr const char* kNames[] = {"mirrored", "sync", "async"};
+    account.strategy = kNames[static_cast<std::size_t>(network.terms().strategy)];
+    if (began_) account.seconds = std::chrono::duration<double>(over_.value_or(now()) - *began_).count();
+    if (marks_.size() > 1) {
+      const auto time = std::chrono::duration<double>(marks_.back().at - marks_.front().at).count();
+      if (time > 0) account.steps_per_second = static_cast<double>(marks_.back().step - marks_.front().step) / time;
+    }
+  }
   account.servers.push_back({0, where_is(this_process(Role::server, 0)), address(), true});
   for (std::uint32_t shard = 1; shard < options_.shards; ++shard) {
     const auto* peer = server(shard);
     account.servers.push_back(
         {shard, peer ? where_is(peer->identity) : "", peer ? peer->identity.listens : "", peer != nullptr});
   }
-  if (sequencer) {
-    const auto& terms = it->second->terms();
-    const auto& tally = it->second->tally();
-    constexpr const char* kNames[] = {"mirrored", "sync", "async"};
-    account.strategy = kNames[static_cast<std::size_t>(terms.strategy)];
-    account.step = sequencer->committed();
-    account.steps = terms.steps;
-    account.epochs = sequencer->epochs_counted();
-    account.epochs_asked = terms.epochs;
-    account.samples = tally.samples();
-    account.assigned = tally.assigned();
-    account.least_counted = tally.least_counted();
-    account.most_counted = tally.most_counted();
-    account.staleness = tally.staleness();
-    account.stopped = sequencer->stopped();
-    account.done = sequencer->done();
-    account.waiting_for = account.done ? "" : sequencer->waiting_for();
-    if (began_) account.seconds = std::chrono::duration<double>(over_.value_or(now()) - *began_).count();
-    if (marks_.size() > 1) {
-      const auto time = std::chrono::duration<double>(marks_.back().at - marks_.front().at).count();
-      if (time > 0) account.steps_per_second = static_cast<double>(marks_.back().step - marks_.front().step) / time;
-    }
-    account.replicas.resize(terms.replicas);
-    for (std::uint32_t id = 0; id < terms.replicas; ++id) {
-      const auto& counted = tally.by_replica()[id];
-      auto& to = account.replicas[id];
-      to.applied = counted.applied;
-      to.dropped = counted.dropped;
-      to.refused = counted.refused;
-      to.staleness = counted.staleness;
-    }
-  }
   for (const auto& [id, seat] : seats_) {
-    if (account.replicas.size() <= id) account.replicas.resize(id + 1);
-    auto& to = account.replicas[id];
-    const auto* peer = replica(id);
-    to.present = peer != nullptr;
-    to.where = seat.where;
-    to.gone = seat.gone;
-    if (seat.works)
-      to.mean_step_seconds = seat.work / static_cast<double>(seat.works);
-    else if (seat.cuts)
-      to.mean_step_seconds = seat.cut / static_cast<double>(seat.cuts);
-    if (peer)
-      to.last_heard_seconds =
-          std::chrono::duration<double>(transport::Loop::now() - peer->connection->last_heard()).count();
+    while (account.replicas.size() <= id)
+      account.replicas.push_back({.id = static_cast<wire::ReplicaId>(account.replicas.size())});
+    tell_of(id, seat, account.replicas[id]);
   }
-  for (std::uint32_t id = 0; id < account.replicas.size(); ++id) account.replicas[id].id = id;
   return account;
+}
+
+// What the connection knows of a replica, over what the sequencer does.
+void Server::tell_of(wire::ReplicaId id, const Seat& seat, wire::ReplicaAccount& to) const {
+  const auto* peer = replica(id);
+  to.present = peer != nullptr;
+  to.where = seat.where;
+  to.gone = seat.gone;
+  if (seat.works)
+    to.mean_step_seconds = seat.work / static_cast<double>(seat.works);
+  else if (seat.cuts)
+    to.mean_step_seconds = seat.cut / static_cast<double>(seat.cuts);
+  if (peer)
+    to.last_heard_seconds =
+        std::chrono::duration<double>(transport::Loop::now() - peer->connection->last_heard()).count();
 }
 
 }  // namespace yoke::cluster

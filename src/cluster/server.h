@@ -110,6 +110,7 @@ class Server : public transport::Handler, public Outlet {
   Status on(Peer& peer, const wire::StepNews& news);
   void send_first_values(Peer& peer, std::uint32_t network);
   wire::Account account() const;
+  void tell_of(wire::ReplicaId id, const Seat& seat, wire::ReplicaAccount& to) const;
   void tick();
 
   Peer* replica(wire::ReplicaId id) const;

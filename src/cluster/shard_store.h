@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "cluster/block_store.h"
-#include "cluster/optimizer_memory.h"
-#include "cluster/versioned_store.h"
+#include "cluster/block_updates.h"
 #include "core/block_plan.h"
 
 namespace yoke::cluster {
@@ -23,7 +22,7 @@ class ShardStore {
 
   // `plan` and `groups` outlive it.
   ShardStore(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, wire::ShardId shard,
-             VersionedOptions options, Allocate allocate);
+             UpdateOptions options, Allocate allocate);
 
   // Bytes of one version.
   std::size_t bytes() const { return floats_ * sizeof(float); }
@@ -57,17 +56,15 @@ class ShardStore {
   float* at(const Memory& version, wire::BlockId block) const;
 
   const core::BlockPlan& plan_;
-  const std::vector<Optimizer>& groups_;
   const wire::ShardId shard_;
-  const VersionedOptions options_;
+  const UpdateOptions options_;
   const Allocate allocate_;
   std::map<wire::BlockId, std::size_t> offsets_;  // in floats
   std::size_t floats_ = 0;
   Memory present_, next_;
   std::map<wire::BlockId, wire::Version> made_;
-  std::map<wire::ReplicaId, Memory> then_;               // what each computes on (delay compensation)
-  std::map<wire::ReplicaId, OptimizerMemory> memories_;  // one (of replica 0), or one a replica
-  std::vector<OptimizerMemory*> touched_;                // by block: whose state the pass under way writes
+  std::map<wire::ReplicaId, Memory> then_;  // what each computes on (delay compensation)
+  BlockUpdates updates_;
 };
 
 }  // namespace yoke::cluster

@@ -4,11 +4,11 @@
 
 namespace yoke::cluster {
 
-core::SequencerOptions sequencer_options(const wire::JobTerms& terms) {
+core::SequencerOptions sequencer_options(const wire::JobTerms& terms, std::uint32_t shards) {
   core::SequencerOptions options;
   options.replicas = terms.replicas;
   options.spares = terms.spares;
-  options.shards = terms.shards;
+  options.shards = shards;
   options.async = terms.strategy == Strategy::async;
   options.everybody = mirrored(terms);
   options.epochs = terms.steps > 0 ? std::numeric_limits<std::uint32_t>::max() : terms.epochs;
@@ -23,6 +23,13 @@ core::SequencerOptions sequencer_options(const wire::JobTerms& terms) {
   return options;
 }
 
+history::Terms history_terms(const wire::JobTerms& terms, const core::BlockPlan& plan, std::uint64_t samples,
+                             std::uint32_t batch) {
+  history::Terms told{sequencer_options(terms, plan.shards()), {}, samples, batch};
+  for (const auto& blocks : plan.of_shard) told.shard_blocks.push_back(static_cast<std::uint32_t>(blocks.size()));
+  return told;
+}
+
 wire::JobTerms terms_of_network(wire::JobTerms terms, std::size_t network) {
   if (network > 0) {
     terms.steps = 0;
@@ -31,7 +38,7 @@ wire::JobTerms terms_of_network(wire::JobTerms terms, std::size_t network) {
   return terms;
 }
 
-VersionedOptions versioned_options(const wire::JobTerms& terms) {
+UpdateOptions update_options(const wire::JobTerms& terms) {
   return {.state_per_replica = terms.optimizer_state == OptimizerState::per_replica,
           .delay_compensation = terms.stale.delay_compensation};
 }

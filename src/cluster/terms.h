@@ -1,14 +1,19 @@
 // What the terms of a job mean for the machines that run it: the same in one process and on servers.
 #pragma once
 
-#include "cluster/versioned_store.h"
+#include "cluster/block_updates.h"
 #include "core/sequencer.h"
+#include "history/event.h"
 #include "wire/job.h"
 
 namespace yoke::cluster {
 
-// `shards` is what is wished for; the plan of a small network may have fewer.
-core::SequencerOptions sequencer_options(const wire::JobTerms& terms);
+// `shards`: of the plan, which may have fewer than the terms wish for when the network is small.
+core::SequencerOptions sequencer_options(const wire::JobTerms& terms, std::uint32_t shards);
+
+// What a history begins with. `samples` and `batch` are those of the replica that joined first.
+history::Terms history_terms(const wire::JobTerms& terms, const core::BlockPlan& plan, std::uint64_t samples,
+                             std::uint32_t batch);
 
 // Only the first network counts samples, ends the job and is recorded; further ones follow its steps.
 wire::JobTerms terms_of_network(wire::JobTerms terms, std::size_t network);
@@ -19,7 +24,7 @@ inline bool mirrored(const wire::JobTerms& terms) { return terms.strategy == Str
 inline bool in_place(const wire::JobTerms& terms) {
   return mirrored(terms) || (terms.strategy == Strategy::sync && terms.spares == 0);
 }
-// How the blocks are kept where that is not so.
-VersionedOptions versioned_options(const wire::JobTerms& terms);
+// How the blocks are updated where that is not so.
+UpdateOptions update_options(const wire::JobTerms& terms);
 
 }  // namespace yoke::cluster

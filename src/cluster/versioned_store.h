@@ -7,19 +7,14 @@
 
 #include "cluster/aligned.h"
 #include "cluster/block_store.h"
-#include "cluster/optimizer_memory.h"
+#include "cluster/block_updates.h"
 
 namespace yoke::cluster {
-
-struct VersionedOptions {
-  bool state_per_replica = false;
-  double delay_compensation = 0;  // lambda; not 0: a copy of what each replica computes on is kept
-};
 
 class VersionedStore : public BlockStore {
  public:
   // `plan` and `groups` outlive it.
-  VersionedStore(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, VersionedOptions options);
+  VersionedStore(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, UpdateOptions options);
 
   void initialise(const Places& places) override;
   void attach(wire::ReplicaId replica, const Places& places) override;
@@ -37,17 +32,14 @@ class VersionedStore : public BlockStore {
     unsigned reading = 0;             // the version being copied
     std::vector<AlignedFloats> then;  // by block: what it computes on (delay compensation)
   };
-  OptimizerMemory& memory_of(wire::ReplicaId replica);
 
   const core::BlockPlan& plan_;
-  const std::vector<Optimizer>& groups_;
-  VersionedOptions options_;
+  const UpdateOptions options_;
+  BlockUpdates updates_;
   std::vector<AlignedFloats> values_[2];       // [version][block]
   std::vector<unsigned> present_;              // by shard
   std::vector<std::array<unsigned, 2>> pins_;  // by shard and version
   std::map<wire::ReplicaId, Seat> seats_;
-  std::map<wire::ReplicaId, OptimizerMemory> memories_;  // one (of replica 0), or one a replica
-  std::vector<OptimizerMemory*> touched_;                // by block: whose state the pass under way writes
 };
 
 }  // namespace yoke::cluster

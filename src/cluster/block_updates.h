@@ -1,0 +1,42 @@
+// Updates of blocks under the central strategies: the present version of a block and of the optimizer's state is read,
+// the next one written; it counts from `advance` on.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cluster/block_store.h"
+#include "cluster/optimizer_memory.h"
+
+namespace yoke::cluster {
+
+struct UpdateOptions {
+  bool state_per_replica = false;
+  double delay_compensation = 0;  // lambda; not 0: what each replica computes on is kept
+};
+
+class BlockUpdates {
+ public:
+  // `plan` and `groups` outlive it. `shard`: only of that shard's blocks.
+  BlockUpdates(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, UpdateOptions options,
+               std::optional<wire::ShardId> shard = {});
+
+  // The replica's gradients will come. Before its first; while nothing runs that it was not called for already.
+  void expect(wire::ReplicaId replica);
+  // From any thread, different blocks at the same time.
+  void run(const core::Reduce& pass, std::span<const Part> parts, const float* from, float* to);
+  // What was written is the present one; false: nothing was, the block was only carried over.
+  bool advance(wire::BlockId block);
+
+ private:
+  const core::BlockPlan& plan_;
+  const std::vector<Optimizer>& groups_;
+  const UpdateOptions options_;
+  const std::optional<wire::ShardId> shard_;
+  std::map<wire::ReplicaId, OptimizerMemory> memories_;  // one (of replica 0), or one a replica
+  std::vector<OptimizerMemory*> touched_;                // by block: whose state was written last, until it counts
+};
+
+}  // namespace yoke::cluster
