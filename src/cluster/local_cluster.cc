@@ -7,6 +7,7 @@
 
 #include "cluster/account.h"
 #include "cluster/in_place_store.h"
+#include "cluster/silence.h"
 #include "cluster/terms.h"
 #include "cluster/versioned_store.h"
 #include "cluster/while_set.h"
@@ -179,8 +180,9 @@ bool LocalCluster::run_one(Lock& lock) {
 // Waits, and works while it waits. The deadline is of silence: it starts anew whenever anything happens.
 Status LocalCluster::wait(Lock& lock, wire::ReplicaId replica, const char* doing, const std::function<bool()>& until) {
   auto last = changes_.load(std::memory_order_relaxed);
-  auto give_up = std::chrono::steady_clock::now() + options_.deadline;
+  auto silent_at = std::chrono::steady_clock::now() + options_.deadline;
   while (!until()) {
+    if (given_up_) return *given_up_;
     if (!to_verify_.empty()) {
       verify_all(lock);
       continue;
@@ -188,7 +190,7 @@ Status LocalCluster::wait(Lock& lock, wire::ReplicaId replica, const char* doing
     if (run_one(lock)) continue;
     if (const auto changes = changes_.load(std::memory_order_relaxed); changes != last) {
       last = changes;
-      give_up = std::chrono::steady_clock::now() + options_.deadline;
+      silent_at = std::chrono::steady_clock::now() + options_.deadline;
     }
     if (options_.spin > Duration::zero()) {
       const auto sleep_at = std::chrono::steady_clock::now() + options_.spin;
@@ -197,15 +199,20 @@ Status LocalCluster::wait(Lock& lock, wire::ReplicaId replica, const char* doing
       lock.lock();
       if (changes_.load(std::memory_order_relaxed) != last) continue;
     }
-    if (wake_.wait_until(lock, give_up) == std::cv_status::timeout && !until() &&
-        changes_.load(std::memory_order_relaxed) == last)
-      return Error{Code::timed_out,
-                   fmt::format("replica {}: {} for {:.1f} s without any news, waiting for {}; if that is normal here, "
-                               "raise --deadline",
-                               replica, doing, std::chrono::duration<double>(options_.deadline).count(),
-                               sequencer_.waiting_for())};
+    if (wake_.wait_until(lock, silent_at) == std::cv_status::timeout && !until() &&
+        changes_.load(std::memory_order_relaxed) == last && !given_up_)
+      return give_up(replica, doing);
   }
   return {};
+}
+
+// The job hangs, so it ends for all: were only those that wait to leave it, the one that hangs would be what is left.
+Error LocalCluster::give_up(wire::ReplicaId replica, const char* doing) {
+  given_up_ = silent_for(options_.deadline, replica, doing, sequencer_.waiting_for());
+  for (const auto& seat : seats_) seat->abandoned = true;
+  changes_.fetch_add(1, std::memory_order_release);
+  wake_.notify_all();
+  return *given_up_;
 }
 
 // --- what a replica does ---

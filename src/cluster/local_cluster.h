@@ -101,6 +101,7 @@ class LocalCluster : public Cluster {
   void verify_all(Lock& lock);
   bool run_one(Lock& lock);
   Status wait(Lock& lock, wire::ReplicaId replica, const char* doing, const std::function<bool()>& until);
+  Error give_up(wire::ReplicaId replica, const char* doing);
   void install(Lock& lock, wire::ReplicaId replica);
   bool may_run(const Job& job) const;
   wire::GradientId current(wire::ReplicaId replica) const;
@@ -135,6 +136,7 @@ class LocalCluster : public Cluster {
   std::vector<std::vector<float>> first_;  // the chief's values by slot, until every replica has them
   std::size_t attached_ = 0;
   bool initialised_ = false;
+  std::optional<Error> given_up_;  // nothing at all happened for the deadline: why, for everybody
   bool terms_written_ = false;
 };
 

@@ -83,12 +83,14 @@ class Member::Impl : public transport::Handler {
   }
 
   void leave(const std::string& reason, bool well) {
+    double silence = 0;
     {
       const std::lock_guard lock(links.mutex);
       if (std::exchange(left, true)) return;
+      if (links.silent) silence = std::chrono::duration<double>(links.options.deadline).count();
     }
     if (links.options.recorder) static_cast<void>(links.options.recorder->flush());
-    links.send(0, wire::encode(wire::Leaving{reason, well}));
+    links.send(0, wire::encode(wire::Leaving{reason, well, silence}));
     links.loop->post([this, reason] {
       std::vector<transport::ConnectionPtr> connections;
       {
@@ -162,6 +164,8 @@ class Member::Impl : public transport::Handler {
       links.welcome = std::move(*welcome);
     } else if (const auto* refusal = std::get_if<wire::Refusal>(&*said)) {
       fail({Code::refused, refusal->reason});
+    } else if (std::holds_alternative<wire::Leaving>(*said)) {
+      links.servers.at(shard).leaving = shard != 0;
     } else if (std::holds_alternative<wire::ChiefNow>(*said)) {
       links.chief = true;
     } else if (std::holds_alternative<wire::Concluded>(*said)) {
@@ -187,9 +191,15 @@ class Member::Impl : public transport::Handler {
     auto& link = links.servers.at(shard_of(connection));
     link.down = true;
     link.connection.reset();
-    if (!left)
-      fail({failure.kind == transport::Down::timed_out ? Code::timed_out : Code::peer_down,
-            fmt::format("{}; a job cannot go on without it", failure.text)});
+    Error lost{failure.kind == transport::Down::timed_out ? Code::timed_out : Code::peer_down,
+               fmt::format("{}; a job cannot go on without it", failure.text)};
+    if (link.leaving && !links.fatal)
+      links.loop->after(kWhy, [this, lost = std::move(lost)] {
+        const std::lock_guard inner(links.mutex);
+        if (!left) fail(lost);
+      });
+    else if (!left)
+      fail(std::move(lost));
     changed();
   }
 
@@ -206,6 +216,7 @@ class Member::Impl : public transport::Handler {
 
  private:
   static constexpr auto kFarewell = std::chrono::seconds(3);
+  static constexpr auto kWhy = std::chrono::seconds(2);  // for the first server's word to come, on a way of its own
 
   static wire::ShardId shard_of(const transport::Connection& connection) {
     return *std::static_pointer_cast<wire::ShardId>(connection.note);
@@ -234,6 +245,7 @@ class Member::Impl : public transport::Handler {
 
   void fail(Error error) {
     if (!links.fatal) links.fatal = std::move(error);
+    links.over = true;
     changed();
   }
 

@@ -1,9 +1,8 @@
 #include "cluster/member_links.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "cluster/silence.h"
 #include "wire/codec.h"
 
 namespace yoke::cluster {
@@ -55,11 +54,10 @@ Status Links::wait(Lock& lock, const std::string& doing, const std::function<boo
     const auto left = give_up - transport::Loop::now();
     if (left <= Duration::zero()) {
       const auto told = ask_account(lock, kAnswer);
-      return Error{Code::timed_out,
-                   fmt::format("replica {}: {} for {:.1f} s without any news, waiting for {}; if that is normal here, "
-                               "raise --deadline",
-                               life.replica, doing, std::chrono::duration<double>(options.deadline).count(),
-                               told && !told->waiting_for.empty() ? told->waiting_for : "the servers")};
+      if (fatal) return *fatal;  // another has given up before
+      silent = true;
+      return silent_for(options.deadline, life.replica, doing,
+                        told && !told->waiting_for.empty() ? told->waiting_for : "the servers");
     }
     wake.wait_for(lock, std::min<Duration>(left, kLook));
   }

@@ -24,6 +24,7 @@ struct Links {
     transport::ConnectionPtr connection;
     bool up = false;
     bool down = false;
+    bool leaving = false;     // it has said that it goes: the job is over, and the first server tells why
     bool by_pointer = false;  // its payloads lie where they can be read: shared memory, or this process's own
     std::string name;
     std::optional<wire::JobMessage> announced;
@@ -37,10 +38,12 @@ struct Links {
 
   std::mutex mutex;
   std::condition_variable wake;
-  std::vector<Link> servers;   // by shard
-  std::optional<Error> fatal;  // why nothing more can be done
-  std::uint64_t changes = 0;   // grows with every event
-  std::size_t sinks = 0;       // payloads on their way straight into the replica's places
+  std::vector<Link> servers;      // by shard
+  std::optional<Error> fatal;     // why nothing more can be done
+  std::atomic<bool> over{false};  // it is set
+  bool silent = false;            // a wait has ended with its deadline
+  std::uint64_t changes = 0;      // grows with every event
+  std::size_t sinks = 0;          // payloads on their way straight into the replica's places
   std::optional<wire::Welcome> welcome;
   std::optional<wire::Account> account;
   bool chief = false;

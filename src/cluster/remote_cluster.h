@@ -27,7 +27,9 @@ class RemoteCluster : public Cluster {
   Result<Work> next(wire::ReplicaId replica) override;
   void push(wire::ReplicaId replica, SlotId slot, Payload gradient) override;
   std::shared_ptr<std::byte> memory(std::size_t bytes) override;
-  bool abandoned(wire::ReplicaId) const override { return abandoned_.load(std::memory_order_relaxed); }
+  bool abandoned(wire::ReplicaId) const override {
+    return abandoned_.load(std::memory_order_relaxed) || links_.over.load(std::memory_order_relaxed);
+  }
   Result<wire::Verdict> settle(wire::ReplicaId replica) override;
   void leave(wire::ReplicaId, const std::string&) override {}  // the member leaves as a whole
   void stop(const std::string& reason) override;

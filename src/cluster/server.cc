@@ -10,6 +10,7 @@
 #include "cluster/account.h"
 #include "cluster/identity.h"
 #include "cluster/layout_difference.h"
+#include "cluster/while_set.h"
 #include "wire/codec.h"
 
 namespace yoke::cluster {
@@ -117,7 +118,7 @@ Time Server::now() const {
 }
 
 void Server::say(const std::string& text) {
-  if (options_.say) options_.say(text);
+  if (options_.say && !quiet_) options_.say(text);
 }
 
 Server::Peer* Server::replica(wire::ReplicaId id) const {
@@ -239,7 +240,9 @@ void Server::refuse(Peer& peer, const std::string& reason) {
   gone(peer, reason);
 }
 
+// The job ends with that reason, and it is told at the end: once.
 void Server::refuse_all(const std::string& reason) {
+  const WhileSet quiet(quiet_);
   const auto peers = peers_;
   for (const auto& peer : peers)
     if (peer->identity.role == Role::replica) refuse(*peer, reason);
@@ -259,12 +262,13 @@ void Server::gone(Peer& peer, const std::string& reason) {
       seat.left = true;
       seat.well = peer.well;
       seat.gone = done ? "" : reason;
-      if (!done) say(fmt::format("{} has left: {}", in_words(peer.identity), reason));
+      if (networks_.empty()) say(fmt::format("{} has left: {}", in_words(peer.identity), reason));  // else those say it
       for (const auto& [index, network] : networks_) network->down({id, peer.identity.incarnation}, reason);
       if (id == 0 && !ending_)
         for (const auto& [index, network] : networks_)
           if (!network->initialised()) {
             refuse_all(kNoChief + reason);
+            end(Error{Code::peer_down, kNoChief + reason});
             break;
           }
       elect();
@@ -341,6 +345,19 @@ void Server::stop(const std::string& reason) {
   end(Error{Code::cancelled, reason});
 }
 
+// No replica has come forward, as heartbeats tell. One that hears nothing of the others' progress, while there is some,
+// has a trouble of its own.
+bool Server::nothing_for(double seconds) const {
+  return std::chrono::duration<double>(transport::Loop::now() - progressed_).count() >= seconds;
+}
+
+// The job hangs, so it ends for all: were only those that wait to leave it, the one that hangs would be what is left.
+void Server::give_up(const std::string& reason) {
+  if (!first() || ending_ || over()) return;
+  refuse_all(reason);
+  end(Error{Code::timed_out, reason});
+}
+
 // --- what they say ---
 
 Result<transport::Sink> Server::on_announced(transport::Connection& connection, const transport::Incoming& message) {
@@ -394,6 +411,7 @@ void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes paylo
     if (peer.first_server) return end({});
     peer.left = true;
     peer.well = leaving->well;
+    if (leaving->silence > 0 && nothing_for(leaving->silence / 2)) give_up(leaving->reason);
     gone(peer, leaving->reason);
   } else if (!from_replica) {
     status = wrong("something that only a replica may say");

@@ -97,6 +97,8 @@ class Server : public transport::Handler, public Outlet {
   void refuse_all(const std::string& reason);
   bool over() const;
   void consider_the_end();
+  bool nothing_for(double seconds) const;
+  void give_up(const std::string& reason);
   void end(Status status);
   void ended();
 
@@ -132,6 +134,7 @@ class Server : public transport::Handler, public Outlet {
   std::optional<wire::ReplicaId> chief_;
   std::optional<Status> ending_;  // it is, and how
   bool ended_ = false;            // and everybody has been told
+  bool quiet_ = false;            // no news in words now
   std::uint64_t seen_progress_ = 0;
   Time progressed_{};                               // when that last changed
   std::optional<Time> concluded_;                   // since when the result stands

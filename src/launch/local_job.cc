@@ -13,7 +13,7 @@ namespace {
 using Clock = Supervisor::Clock;
 
 constexpr auto kServersMayTake = std::chrono::seconds(5);     // to end after the last replica
-constexpr auto kReplicasMayTake = std::chrono::seconds(15);   // to notice that a server is gone
+constexpr auto kReplicasMayTake = std::chrono::seconds(15);   // to notice that a server, or a slice, is gone
 constexpr auto kReplicasMayWrite = std::chrono::seconds(60);  // after the servers have gone in good order
 constexpr auto kLook = std::chrono::seconds(2);
 constexpr auto kGrace = std::chrono::seconds(5);
@@ -106,6 +106,8 @@ class Running {
       if (child.ending()->signal != 0) say_(fmt::format("{} {}", child.name(), in_words(*child.ending())));
       if (--left_ == 0) {
         deadline_ = Clock::now() + kServersMayTake;
+      } else if (job_.servers == 0 && !good && end_.signal == 0) {  // nor can the others go on
+        deadline_ = std::min(deadline_, Clock::now() + kReplicasMayTake);
       } else if (job_.servers == 0 && !over_) {  // one that is stopped or hung keeps nobody
         over_ = Clock::now();
         deadline_ = std::min(deadline_, *over_ + kLook);

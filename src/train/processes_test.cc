@@ -297,6 +297,37 @@ TEST(Members, a_chief_that_is_lost_before_it_brought_the_values_is_named) {
       << ends.summaries.at(1).error().message;
 }
 
+// All of them, also the one that hangs: it is not what is left when the others have had enough.
+TEST(Members, a_job_that_hangs_ends_for_all_at_the_deadline) {
+  auto options = options_for(Strategy::sync, 3, 2);
+  options.deadline = std::chrono::milliseconds(300);
+  Servers servers("unix", 2);
+  Ends ends;
+  std::atomic<bool> abandoned{false};
+  const auto body = [&](Replica& replica) {
+    ToyModel model(0);
+    auto& session = replica.open(model.layout(), model.places(), nullptr, false);
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    for (const auto& samples : replica.samples(kSamples, 4)) {
+      if (replica.id() == 1)
+        while (!(abandoned = session.exchange().abandoned()) && std::chrono::steady_clock::now() < give_up)
+          std::this_thread::yield();
+      model.compute(samples, session.exchange());
+      session.step().or_throw();
+    }
+  };
+  run_members(options, servers.join(), body, ends);
+  EXPECT_TRUE(abandoned);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    ASSERT_FALSE(ends.summaries.at(i));
+    EXPECT_NE(ends.summaries.at(i).error().message.find("waiting for replica 1"), std::string::npos)
+        << ends.summaries.at(i).error().message;
+  }
+  const auto ended = servers.ended(0);
+  ASSERT_FALSE(ended);
+  EXPECT_NE(ended.error().message.find("waiting for replica 1"), std::string::npos) << ended.error().message;
+}
+
 TEST(Members, nobody_at_the_address_is_an_error_with_the_address) {
   auto options = options_for(Strategy::sync, 1, 1);
   options.deadline = std::chrono::milliseconds(100);

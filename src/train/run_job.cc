@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <thread>
@@ -42,7 +43,7 @@ OpenCluster open_here(const Options& options, const wire::JobTerms& terms) {
 
 Result<Summary> run_threads(const Options& options, const wire::JobTerms& terms, const Body& body) {
   Job job(options, open_here(options, terms));
-  std::vector<std::string> lost(options.replicas);
+  std::vector<std::optional<Error>> lost(options.replicas);
   const auto start = Clock::now();
   {
     std::vector<std::jthread> threads;
@@ -51,11 +52,11 @@ Result<Summary> run_threads(const Options& options, const wire::JobTerms& terms,
           // LibTorch's generator of random numbers is one for the whole process: the chief draws its first weights
           // alone.
           if (options.deterministic && id > 0) job.await_opener(1);
-          if (const auto problem = train::run_replica(job, id, body)) lost[id] = problem->message;
+          lost[id] = train::run_replica(job, id, body);
         });
       } catch (const std::system_error& problem) {
-        lost[id] = fmt::format("no thread could be had for it: {}", problem.what());
-        job.leave(id, lost[id]);
+        lost[id] = Error{Code::unsupported, fmt::format("no thread could be had for it: {}", problem.what())};
+        job.leave(id, lost[id]->message);
       }
   }
   Summary summary;
@@ -71,10 +72,13 @@ Result<Summary> run_threads(const Options& options, const wire::JobTerms& terms,
   std::string all_lost;
   for (std::uint32_t id = 0; id < options.replicas; ++id) {
     summary.replicas[id].mean_step_seconds = job.mean_work(id);
-    summary.replicas[id].lost = lost[id];  // a body that returned early is not lost
-    if (!lost[id].empty()) all_lost += fmt::format("{}replica {}: {}", all_lost.empty() ? "" : "\n  ", id, lost[id]);
+    auto& why = summary.replicas[id].lost;
+    why = lost[id] ? lost[id]->message : "";  // a body that returned early is not lost
+    if (!why.empty()) all_lost += fmt::format("{}replica {}: {}", all_lost.empty() ? "" : "\n  ", id, why);
   }
   if (done || all_lost.empty()) return summary;  // or the body had enough before the epochs were over
+  if (std::ranges::all_of(lost, [](const auto& problem) { return problem && problem->code == Code::timed_out; }))
+    return Error{Code::timed_out, fmt::format("training hangs at step {}: {}", summary.steps, lost.front()->message)};
   return Error{Code::peer_down,
                fmt::format("training ended at step {} because no replica was left\n  {}", summary.steps, all_lost)};
 }

@@ -32,11 +32,11 @@ auto fields(const T& value) {
   } else if constexpr (kOneOf<T, Refusal, FirstValuesDone, StopNow, Settled, Commit, Fence>) {
     const auto& [a] = value;
     return std::tie(a);
-  } else if constexpr (kOneOf<T, Welcome, Opened, Leaving, Life, GradientId, Done, Turned, Pull, Reduced, Scale,
-                              Address, Layout, BatchChange>) {
+  } else if constexpr (kOneOf<T, Welcome, Opened, Life, GradientId, Done, Turned, Pull, Reduced, Scale, Address, Layout,
+                              BatchChange>) {
     const auto& [a, b] = value;
     return std::tie(a, b);
-  } else if constexpr (kOneOf<T, Open, BlockValues, Range, Hello, Assign, Parameters, Measured>) {
+  } else if constexpr (kOneOf<T, Open, BlockValues, Leaving, Range, Hello, Assign, Parameters, Measured>) {
     const auto& [a, b, c] = value;
     return std::tie(a, b, c);
   } else if constexpr (kOneOf<T, FirstValues, Post, ServerAccount, SGD>) {
@@ -213,7 +213,7 @@ std::vector<JobMessage> job_messages() {
                               ChiefNow{},
                               Concluded{},
                               StopNow{"interrupted"},
-                              Leaving{"done", true},
+                              Leaving{"done", true, 1.5},
                               AskAccount{},
                               account(),
                               Account{}};

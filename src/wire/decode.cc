@@ -394,7 +394,9 @@ StepNews get(const pb::StepNews& in, Doubt& doubt) {
 
 StopNow get(const pb::StopNow& in, Doubt& doubt) { return {doubt.reason(in.reason())}; }
 
-Leaving get(const pb::Leaving& in, Doubt& doubt) { return {doubt.reason(in.reason()), in.well()}; }
+Leaving get(const pb::Leaving& in, Doubt& doubt) {
+  return {doubt.reason(in.reason()), in.well(), doubt.finite(in.silence(), "the length of a silence")};
+}
 
 ReplicaAccount get(const pb::ReplicaAccount& in, Doubt& doubt) {
   ReplicaAccount account;

@@ -360,6 +360,7 @@ void put(const StopNow& stop, pb::JobMessage* message) { message->mutable_stop_n
 void put(const Leaving& leaving, pb::JobMessage* message) {
   message->mutable_leaving()->set_reason(cut(leaving.reason));
   message->mutable_leaving()->set_well(leaving.well);
+  message->mutable_leaving()->set_silence(leaving.silence);
 }
 
 void put(const Account& account, pb::JobMessage* message) {

@@ -142,7 +142,8 @@ struct StopNow {
 // The replica takes part no more, by its own decision or because its body failed.
 struct Leaving {
   std::string reason;
-  bool well = false;  // by its own decision
+  bool well = false;   // by its own decision
+  double silence = 0;  // so many seconds it heard nothing at all, and gave up; 0: that is not why
 };
 
 // --- how it goes ---

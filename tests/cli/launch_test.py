@@ -220,6 +220,14 @@ class LaunchTest(unittest.TestCase):
         self.assertRegex(text, r"server 1 \(.*\)")
         self.assertIn("replica 1 was ended by SIGKILL", text)
 
+    def test_a_job_that_hangs_ends_and_names_who_is_waited_for(self):
+        for strategy in (("sync", "--spares", "0", "--servers", "2"), ("mirrored",)):
+            with self.subTest(strategy=strategy):
+                text = self.launch("--replicas", "3", "--strategy", *strategy, "--model", "synthetic:10k:2ms",
+                                   "--steps", "100", "--slow", "1:100000", "--deadline", "3", status=1)
+                self.assertRegex(text, r"training hangs at step \d+: .* for 3.0 s without any news, waiting for "
+                                       r"replica 1 ")
+
     def test_a_lost_server_ends_the_job_and_is_named(self):
         job = self.job("launch", "--replicas", "2", "--strategy", "sync", "--servers", "2", *self.LONG)
         self.reach(job.address(), 50)
