@@ -12,8 +12,9 @@ namespace {
 
 using Clock = Supervisor::Clock;
 
-constexpr auto kServersMayTake = std::chrono::seconds(5);     // to end after the last replica
-constexpr auto kReplicasMayTake = std::chrono::seconds(15);   // to notice that a server, or a slice, is gone
+constexpr auto kServersMayTake = std::chrono::seconds(5);    // to end after the last replica
+constexpr auto kServersMayFail = std::chrono::seconds(1);    // where all replicas have failed, perhaps before they came
+constexpr auto kReplicasMayTake = std::chrono::seconds(15);  // to notice that a server, or a slice, is gone
 constexpr auto kReplicasMayWrite = std::chrono::seconds(60);  // after the servers have gone in good order
 constexpr auto kLook = std::chrono::seconds(2);
 constexpr auto kGrace = std::chrono::seconds(5);
@@ -46,7 +47,7 @@ class Running {
       if (event.kind == Event::Kind::timed_out && may_go_on()) {
         deadline_ = Clock::now() + kLook;
       } else if (event.kind == Event::Kind::timed_out) {
-        if (left_ == 0 && end_.signal == 0)
+        if (left_ == 0 && end_.signal == 0 && any_replica_good())
           say_(
               "the replicas have ended, and the servers wait for them still: did they take part at all? A program of "
               "your own calls yoke::run with yoke::options_from(argc, argv)");
@@ -105,7 +106,7 @@ class Running {
       // What it said of its own failure stands above; a signal says nothing by itself.
       if (child.ending()->signal != 0) say_(fmt::format("{} {}", child.name(), in_words(*child.ending())));
       if (--left_ == 0) {
-        deadline_ = Clock::now() + kServersMayTake;
+        deadline_ = Clock::now() + (any_replica_good() ? kServersMayTake : kServersMayFail);
       } else if (job_.servers == 0 && !good && end_.signal == 0) {  // nor can the others go on
         deadline_ = std::min(deadline_, Clock::now() + kReplicasMayTake);
       } else if (job_.servers == 0 && !over_) {  // one that is stopped or hung keeps nobody
@@ -126,6 +127,11 @@ class Running {
     } else if (end_.signal == 0) {
       end_.served = false;
     }
+  }
+
+  bool any_replica_good() const {
+    return std::any_of(replicas_.begin(), replicas_.end(),
+                       [](const auto& entry) { return entry.first->ending() && entry.first->ending()->good(); });
   }
 
   void on_signal(int signal) {

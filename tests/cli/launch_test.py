@@ -259,6 +259,7 @@ class LaunchTest(unittest.TestCase):
     def test_a_start_that_fails_leaves_nobody(self):
         text = self.launch("--replicas", "2", "--data", "no-such-data", status=None)
         self.assertIn("no-such-data", text)
+        self.assertNotIn("did they take part", text)
         text = self.launch("--replicas", "2", "--", "./no-such-program", status=3)
         self.assertIn("no-such-program", text)
 
