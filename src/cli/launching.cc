@@ -164,7 +164,7 @@ class Launching {
       return failed(end);
     }
     for (const auto& ending : end.replicas) {
-      if (!ending || ending->signal != 0 || (ending->status >= kFailed && ending->status < kPromiseBroken)) continue;
+      if (!ending || launch::failed(*ending)) continue;
       concluded = true;
       status = std::max(status, ending->status);
     }

@@ -12,12 +12,6 @@ namespace {
 
 using Clock = Supervisor::Clock;
 
-constexpr auto kServersMayTake = std::chrono::seconds(5);    // to end after the last replica
-constexpr auto kServersMayFail = std::chrono::seconds(1);    // where all replicas have failed, perhaps before they came
-constexpr auto kReplicasMayTake = std::chrono::seconds(15);  // to notice that a server, or a slice, is gone
-constexpr auto kReplicasMayWrite = std::chrono::seconds(60);  // after the servers have gone in good order
-constexpr auto kLook = std::chrono::seconds(2);
-constexpr auto kGrace = std::chrono::seconds(5);
 constexpr auto kForever = std::chrono::hours(24 * 365);
 
 // By SIGSTOP or a debugger.
@@ -39,20 +33,20 @@ class Running {
 
   Result<JobEnd> run() {
     if (auto started = start(); !started) {
-      supervisor_.stop_all(kGrace);
+      supervisor_.stop_all(job_.patience.stop);
       return started.error();
     }
     while (left_ > 0 || servers_left_ > 0) {
       const auto event = supervisor_.wait(deadline_);
       if (event.kind == Event::Kind::timed_out && may_go_on()) {
-        deadline_ = Clock::now() + kLook;
+        deadline_ = Clock::now() + job_.patience.look;
       } else if (event.kind == Event::Kind::timed_out) {
-        if (left_ == 0 && end_.signal == 0 && any_replica_good())
+        if (left_ == 0 && end_.signal == 0 && !all_failed())
           say_(
               "the replicas have ended, and the servers wait for them still: did they take part at all? A program of "
               "your own calls yoke::run with yoke::options_from(argc, argv)");
         // Whoever is left now is not wanted any more.
-        for (const auto* child : supervisor_.stop_all(kGrace))
+        for (const auto* child : supervisor_.stop_all(job_.patience.stop))
           say_(fmt::format("{} did not end by itself, and was killed", child->name()));
         deadline_ = Clock::now() + kForever;
       } else if (event.kind == Event::Kind::signalled) {
@@ -66,7 +60,7 @@ class Running {
 
  private:
   Status start() {
-    const auto by = Clock::now() + job_.start_within;
+    const auto by = Clock::now() + job_.patience.start;
     auto join = job_.join;
     std::vector<const Child*> waiting;
     for (std::uint32_t i = 0; i < job_.servers; ++i) {
@@ -94,7 +88,7 @@ class Running {
 
   // The job is over, and those that are left write their files; one that was stopped will never end by itself.
   bool may_go_on() const {
-    return over_ && Clock::now() < *over_ + kReplicasMayWrite &&
+    return over_ && Clock::now() < *over_ + job_.patience.replicas_write &&
            std::any_of(replicas_.begin(), replicas_.end(),
                        [](const auto& entry) { return !entry.first->ending() && !is_stopped(entry.first->pid()); });
   }
@@ -106,32 +100,32 @@ class Running {
       // What it said of its own failure stands above; a signal says nothing by itself.
       if (child.ending()->signal != 0) say_(fmt::format("{} {}", child.name(), in_words(*child.ending())));
       if (--left_ == 0) {
-        deadline_ = Clock::now() + (any_replica_good() ? kServersMayTake : kServersMayFail);
-      } else if (job_.servers == 0 && !good && end_.signal == 0) {  // nor can the others go on
-        deadline_ = std::min(deadline_, Clock::now() + kReplicasMayTake);
+        deadline_ = Clock::now() + (all_failed() ? job_.patience.servers_fail : job_.patience.servers_end);
+      } else if (job_.servers == 0 && failed(*child.ending()) && end_.signal == 0) {  // nor can the others go on
+        deadline_ = std::min(deadline_, Clock::now() + job_.patience.replicas_notice);
       } else if (job_.servers == 0 && !over_) {  // one that is stopped or hung keeps nobody
         over_ = Clock::now();
-        deadline_ = std::min(deadline_, *over_ + kLook);
+        deadline_ = std::min(deadline_, *over_ + job_.patience.look);
       }
       return;
     }
-    if (--servers_left_ == 0 && left_ > 0 && good) {
+    if (--servers_left_ == 0 && left_ > 0 && good && end_.served) {
       over_ = Clock::now();
-      deadline_ = std::min(deadline_, *over_ + kLook);
+      deadline_ = std::min(deadline_, *over_ + job_.patience.look);
     }
     if (good) return;
     if (left_ > 0) {
       end_.served = false;
       say_(child.epitaph());
-      deadline_ = std::min(deadline_, Clock::now() + kReplicasMayTake);
+      deadline_ = std::min(deadline_, Clock::now() + job_.patience.replicas_notice);
     } else if (end_.signal == 0) {
       end_.served = false;
     }
   }
 
-  bool any_replica_good() const {
-    return std::any_of(replicas_.begin(), replicas_.end(),
-                       [](const auto& entry) { return entry.first->ending() && entry.first->ending()->good(); });
+  bool all_failed() const {
+    return std::all_of(replicas_.begin(), replicas_.end(),
+                       [](const auto& entry) { return entry.first->ending() && failed(*entry.first->ending()); });
   }
 
   void on_signal(int signal) {
@@ -157,6 +151,8 @@ class Running {
 };
 
 }  // namespace
+
+bool failed(const Ending& ending) { return ending.signal != 0 || (ending.status >= 1 && ending.status <= 4); }
 
 Result<JobEnd> run_local_job(Supervisor& supervisor, const LocalJob& job,
                              const std::function<void(const std::string&)>& say) {

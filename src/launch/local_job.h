@@ -12,6 +12,17 @@
 
 namespace yoke::launch {
 
+// How long the launcher waits for what should happen by itself.
+struct Patience {
+  std::chrono::milliseconds start{30'000};            // every server says where it listens
+  std::chrono::milliseconds servers_end{5'000};       // after the last replica
+  std::chrono::milliseconds servers_fail{1'000};      // where all replicas have failed, perhaps before they came
+  std::chrono::milliseconds replicas_notice{15'000};  // that a server, or a slice, is gone
+  std::chrono::milliseconds replicas_write{60'000};   // after the servers have gone in good order
+  std::chrono::milliseconds look{2'000};              // meanwhile, for one that is stopped
+  std::chrono::milliseconds stop{5'000};              // between being told to stop and being killed
+};
+
 struct LocalJob {
   std::uint32_t servers = 1;  // 0: the replicas host the parameters themselves
   std::uint32_t replicas = 1;
@@ -21,8 +32,12 @@ struct LocalJob {
   std::function<ChildSpec(std::uint32_t i, const std::string& join)> replica;
   std::string join;                   // without servers
   std::string stopping = "stopping";  // said once when the launcher is told to stop
-  std::chrono::milliseconds start_within{30'000};
+  Patience patience;
 };
+
+// A replica that did not take part to the end: a signal ended it, or its status is one of those that say so (1 to 4).
+// The others are for a program of one's own to choose.
+bool failed(const Ending& ending);
 
 struct JobEnd {
   std::vector<std::optional<Ending>> replicas;  // by number

@@ -225,7 +225,7 @@ class LaunchTest(unittest.TestCase):
             with self.subTest(strategy=strategy):
                 text = self.launch("--replicas", "3", "--strategy", *strategy, "--model", "synthetic:10k:2ms",
                                    "--steps", "100", "--slow", "1:100000", "--deadline", "3", status=1)
-                self.assertRegex(text, r"training hangs at step \d+: .* for 3.0 s without any news, waiting for "
+                self.assertRegex(text, r"the job hangs: .* for 3.0 s without any news, waiting for "
                                        r"replica 1 ")
 
     def test_a_lost_server_ends_the_job_and_is_named(self):

@@ -1,0 +1,108 @@
+#include "launch/local_job.h"
+
+#include <gtest/gtest.h>
+
+#include "launch/launch_fixture.h"
+
+namespace yoke::launch {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+const std::string kForEver = "exec sleep 1000";
+
+struct Scripts {
+  std::vector<std::string> servers, replicas;
+};
+
+struct Ran {
+  Result<JobEnd> end;
+  std::string said;  // by the launcher
+};
+
+Ran run(const Scripts& scripts, const Patience& patience) {
+  LocalJob job;
+  job.servers = static_cast<std::uint32_t>(scripts.servers.size());
+  job.replicas = static_cast<std::uint32_t>(scripts.replicas.size());
+  job.server = [&](std::uint32_t i, const std::string&) {
+    return ready_shell("server " + std::to_string(i), "ready here; " + scripts.servers[i]);
+  };
+  job.replica = [&](std::uint32_t i, const std::string&) {
+    return shell("replica " + std::to_string(i), scripts.replicas[i]);
+  };
+  job.patience = patience;
+  Said said;
+  Supervisor supervisor(said.sink());
+  std::string told;
+  auto end = run_local_job(supervisor, job, [&](const std::string& text) { told += text + "\n"; });
+  return {std::move(end), told};
+}
+
+// Only what is named is ever waited for: whatever else the launcher waits for by mistake, it waits too long.
+Patience only(milliseconds Patience::*part, milliseconds time = milliseconds(50)) {
+  Patience patience;
+  for (const auto each : {&Patience::servers_end, &Patience::servers_fail, &Patience::replicas_notice,
+                          &Patience::replicas_write, &Patience::look})
+    patience.*each = hours(1);
+  patience.*part = time;
+  return patience;
+}
+
+int status_of(const Ran& ran, std::size_t replica) { return ran.end->replicas.at(replica)->status; }
+
+TEST(LocalJob, EndsWithItsReplicasAndServers) {
+  const auto ran = run({{"exit 0", "exit 0"}, {"exit 0", "exit 7"}}, only(&Patience::start, hours(1)));
+  ASSERT_TRUE(ran.end);
+  EXPECT_TRUE(ran.end->served);
+  EXPECT_EQ(status_of(ran, 0), 0);
+  EXPECT_EQ(status_of(ran, 1), 7);
+  EXPECT_EQ(ran.said, "");
+}
+
+TEST(LocalJob, AProgramThatNeverJoinedIsSuspected) {
+  const auto ran = run({{kForEver}, {"exit 0", "exit 3"}}, only(&Patience::servers_end));
+  ASSERT_TRUE(ran.end);
+  EXPECT_NE(ran.said.find("did they take part"), std::string::npos) << ran.said;
+}
+
+TEST(LocalJob, ReplicasThatFailedAreNot) {
+  const auto ran = run({{kForEver}, {"exit 2", "exit 3"}}, only(&Patience::servers_fail));
+  ASSERT_TRUE(ran.end);
+  EXPECT_EQ(ran.said, "");
+}
+
+// Whatever the order in which the servers end: the second may have gone in good order because the first one told it to.
+TEST(LocalJob, AReplicaThatDoesNotNoticeALostServerIsEnded) {
+  for (const std::size_t lost : {0, 1}) {
+    Scripts scripts{{"exit 0", "exit 0"}, {kForEver}};
+    scripts.servers[lost] = "exit 1";
+    const auto ran = run(scripts, only(&Patience::replicas_notice));
+    ASSERT_TRUE(ran.end);
+    EXPECT_FALSE(ran.end->served);
+    EXPECT_NE(ran.said.find("server " + std::to_string(lost) + " ended with status 1"), std::string::npos) << ran.said;
+  }
+}
+
+TEST(LocalJob, WithoutServersAReplicaThatDoesNotNoticeALostOneIsEnded) {
+  const auto ran = run({{}, {kForEver, "exit 1"}}, only(&Patience::replicas_notice));
+  ASSERT_TRUE(ran.end);
+  EXPECT_EQ(ran.end->replicas.at(0)->signal, SIGTERM);
+  EXPECT_EQ(status_of(ran, 1), 1);
+}
+
+TEST(LocalJob, AStoppedReplicaIsNotWaitedForOnceTheServersHaveGoneInGoodOrder) {
+  const auto ran = run({{"exit 0"}, {"kill -STOP $$"}}, only(&Patience::look));
+  ASSERT_TRUE(ran.end);
+  EXPECT_TRUE(ran.end->served);
+  EXPECT_NE(ran.end->replicas.at(0)->signal, 0);
+}
+
+TEST(LocalJob, FailedAreThoseWhoseStatusSaysSo) {
+  for (const int status : {1, 2, 3, 4}) EXPECT_TRUE(failed({.status = status}));
+  for (const int status : {0, 5, 7, 130}) EXPECT_FALSE(failed({.status = status}));
+  EXPECT_TRUE(failed({.signal = SIGKILL}));
+}
+
+}  // namespace
+}  // namespace yoke::launch
