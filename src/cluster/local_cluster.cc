@@ -180,7 +180,7 @@ bool LocalCluster::run_one(Lock& lock) {
 // Waits, and works while it waits. The deadline is of silence: it starts anew whenever anything happens.
 Status LocalCluster::wait(Lock& lock, wire::ReplicaId replica, const char* doing, const std::function<bool()>& until) {
   auto last = changes_.load(std::memory_order_relaxed);
-  auto silent_at = std::chrono::steady_clock::now() + options_.deadline;
+  Silence silence(options_.deadline, now());
   while (!until()) {
     if (given_up_) return *given_up_;
     if (!to_verify_.empty()) {
@@ -190,7 +190,7 @@ Status LocalCluster::wait(Lock& lock, wire::ReplicaId replica, const char* doing
     if (run_one(lock)) continue;
     if (const auto changes = changes_.load(std::memory_order_relaxed); changes != last) {
       last = changes;
-      silent_at = std::chrono::steady_clock::now() + options_.deadline;
+      silence.broken(now());
     }
     if (options_.spin > Duration::zero()) {
       const auto sleep_at = std::chrono::steady_clock::now() + options_.spin;
@@ -199,16 +199,16 @@ Status LocalCluster::wait(Lock& lock, wire::ReplicaId replica, const char* doing
       lock.lock();
       if (changes_.load(std::memory_order_relaxed) != last) continue;
     }
-    if (wake_.wait_until(lock, silent_at) == std::cv_status::timeout && !until() &&
-        changes_.load(std::memory_order_relaxed) == last && !given_up_)
-      return give_up(replica, doing);
+    const auto left = silence.look(now());
+    if (left == Duration::zero()) return give_up(replica, doing);
+    wake_.wait_for(lock, left);
   }
   return {};
 }
 
 // The job hangs, so it ends for all: were only those that wait to leave it, the one that hangs would be what is left.
 Error LocalCluster::give_up(wire::ReplicaId replica, const char* doing) {
-  given_up_ = silent_for(options_.deadline, replica, doing, sequencer_.waiting_for());
+  given_up_ = hangs(options_.deadline, replica, doing, sequencer_.waiting_for());
   for (const auto& seat : seats_) seat->abandoned = true;
   changes_.fetch_add(1, std::memory_order_release);
   wake_.notify_all();

@@ -83,14 +83,16 @@ class Member::Impl : public transport::Handler {
   }
 
   void leave(const std::string& reason, bool well) {
-    double silence = 0;
+    wire::Leaving farewell{reason, well, 0};
     {
       const std::lock_guard lock(links.mutex);
       if (std::exchange(left, true)) return;
-      if (links.silent) silence = std::chrono::duration<double>(links.options.deadline).count();
+      // Whatever became of it since: the job hangs, and that is why.
+      if (links.silent)
+        farewell = {links.silent->message, false, std::chrono::duration<double>(links.options.deadline).count()};
     }
     if (links.options.recorder) static_cast<void>(links.options.recorder->flush());
-    links.send(0, wire::encode(wire::Leaving{reason, well, silence}));
+    links.send(0, wire::encode(farewell));
     links.loop->post([this, reason] {
       std::vector<transport::ConnectionPtr> connections;
       {

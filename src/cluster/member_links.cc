@@ -8,7 +8,6 @@
 namespace yoke::cluster {
 namespace {
 
-constexpr auto kLook = std::chrono::seconds(1);    // how often a wait looks at what heartbeats have brought
 constexpr auto kAnswer = std::chrono::seconds(2);  // for the name of who is waited for
 
 }  // namespace
@@ -36,30 +35,32 @@ void Links::send(wire::ShardId server, std::string control, transport::Bytes pay
 Status Links::wait(Lock& lock, const std::string& doing, const std::function<bool()>& until) {
   auto seen = changes;
   std::uint64_t heard = 0;
-  auto give_up = transport::Loop::now() + options.deadline;
   const auto progress_there = [&] {
     std::uint64_t sum = 0;
     for (const auto& link : servers)
       if (link.connection) sum += link.connection->peer_progress();
     return sum;
   };
+  Silence silence(options.deadline, transport::Loop::now());
   while (!until()) {
     if (fatal) return *fatal;
-    const auto progressed = progress_there();
-    if (changes != seen || progressed != heard) {
+    if (const auto progressed = progress_there(); changes != seen || progressed != heard) {
       seen = changes;
       heard = progressed;
-      give_up = transport::Loop::now() + options.deadline;
+      silence.broken(transport::Loop::now());
     }
-    const auto left = give_up - transport::Loop::now();
-    if (left <= Duration::zero()) {
-      const auto told = ask_account(lock, kAnswer);
-      if (fatal) return *fatal;  // another has given up before
-      silent = true;
-      return silent_for(options.deadline, life.replica, doing,
-                        told && !told->waiting_for.empty() ? told->waiting_for : "the servers");
+    const auto left = silence.look(transport::Loop::now());
+    if (left > Duration::zero()) {
+      wake.wait_for(lock, left);
+      continue;
     }
-    wake.wait_for(lock, std::min<Duration>(left, kLook));
+    const auto told = ask_account(lock, kAnswer);
+    if (until()) return {};
+    if (fatal) return *fatal;  // another has given up before
+    if (progress_there() != heard) continue;
+    silent = hangs(options.deadline, life.replica, doing,
+                   told && !told->waiting_for.empty() ? told->waiting_for : "the servers");
+    return *silent;
   }
   return {};
 }

@@ -41,7 +41,7 @@ struct Links {
   std::vector<Link> servers;      // by shard
   std::optional<Error> fatal;     // why nothing more can be done
   std::atomic<bool> over{false};  // it is set
-  bool silent = false;            // a wait has ended with its deadline
+  std::optional<Error> silent;    // a wait has ended with its deadline
   std::uint64_t changes = 0;      // grows with every event
   std::size_t sinks = 0;          // payloads on their way straight into the replica's places
   std::optional<wire::Welcome> welcome;

@@ -118,7 +118,7 @@ Time Server::now() const {
 }
 
 void Server::say(const std::string& text) {
-  if (options_.say && !quiet_) options_.say(text);
+  if (options_.say && !refusing_all_) options_.say(text);
 }
 
 Server::Peer* Server::replica(wire::ReplicaId id) const {
@@ -242,7 +242,7 @@ void Server::refuse(Peer& peer, const std::string& reason) {
 
 // The job ends with that reason, and it is told at the end: once.
 void Server::refuse_all(const std::string& reason) {
-  const WhileSet quiet(quiet_);
+  const WhileSet refusing(refusing_all_);
   const auto peers = peers_;
   for (const auto& peer : peers)
     if (peer->identity.role == Role::replica) refuse(*peer, reason);
@@ -264,7 +264,7 @@ void Server::gone(Peer& peer, const std::string& reason) {
       seat.gone = done ? "" : reason;
       if (networks_.empty()) say(fmt::format("{} has left: {}", in_words(peer.identity), reason));  // else those say it
       for (const auto& [index, network] : networks_) network->down({id, peer.identity.incarnation}, reason);
-      if (id == 0 && !ending_)
+      if (id == 0 && !ending_ && !refusing_all_)
         for (const auto& [index, network] : networks_)
           if (!network->initialised()) {
             refuse_all(kNoChief + reason);
@@ -345,8 +345,8 @@ void Server::stop(const std::string& reason) {
   end(Error{Code::cancelled, reason});
 }
 
-// No replica has come forward, as heartbeats tell. One that hears nothing of the others' progress, while there is some,
-// has a trouble of its own.
+// No replica has come forward, as messages and heartbeats tell. One that hears nothing of the others' progress, while
+// there is some, has a trouble of its own.
 bool Server::nothing_for(double seconds) const {
   return std::chrono::duration<double>(transport::Loop::now() - progressed_).count() >= seconds;
 }
@@ -400,8 +400,11 @@ void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes paylo
   Status status;
   const bool from_replica = peer.identity.role == Role::replica;
   // What replicas do is progress; what servers say follows from it, and a question is none.
-  if (from_replica && !std::holds_alternative<wire::AskAccount>(message))
+  if (from_replica && !std::holds_alternative<wire::AskAccount>(message) &&
+      !std::holds_alternative<wire::Leaving>(message)) {
     progress_.fetch_add(1, std::memory_order_relaxed);
+    progressed_ = transport::Loop::now();
+  }
   if (auto* post = std::get_if<wire::Post>(&message)) {
     status = on(peer, *post, std::move(payload));
   } else if (std::holds_alternative<wire::AskAccount>(message)) {
@@ -411,7 +414,7 @@ void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes paylo
     if (peer.first_server) return end({});
     peer.left = true;
     peer.well = leaving->well;
-    if (leaving->silence > 0 && nothing_for(leaving->silence / 2)) give_up(leaving->reason);
+    if (from_replica && leaving->silence > 0 && nothing_for(leaving->silence / 2)) give_up(leaving->reason);
     gone(peer, leaving->reason);
   } else if (!from_replica) {
     status = wrong("something that only a replica may say");

@@ -134,7 +134,7 @@ class Server : public transport::Handler, public Outlet {
   std::optional<wire::ReplicaId> chief_;
   std::optional<Status> ending_;  // it is, and how
   bool ended_ = false;            // and everybody has been told
-  bool quiet_ = false;            // no news in words now
+  bool refusing_all_ = false;     // the job ends, and why is told then: once
   std::uint64_t seen_progress_ = 0;
   Time progressed_{};                               // when that last changed
   std::optional<Time> concluded_;                   // since when the result stands

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cluster/layout_difference.h"
+#include "cluster/silence.h"
 
 namespace yoke::train {
 namespace {
@@ -40,10 +41,16 @@ double Job::mean_work(std::uint32_t replica) const {
 Result<cluster::Cluster*> Job::cluster(std::size_t index, const Layout& layout, std::uint32_t replica) {
   if (replica != opener_) await_opener(index + 1);
   const std::lock_guard lock(mutex_);
+  if (hangs_)
+    return Error{Code::timed_out,
+                 fmt::format("the job hangs: replica 0, the chief, has not attached network {} within {:.1f} s; every "
+                             "replica attaches the same networks in the same order; if that is normal here, raise "
+                             "--deadline",
+                             clusters_.size(), std::chrono::duration<double>(options_.deadline).count())};
   if (replica != opener_ && index >= clusters_.size())
     return Error{Code::peer_down,
-                 "replica 0, the chief, was lost or is stuck before it has attached this network; every "
-                 "replica attaches the same networks in the same order"};
+                 "replica 0, the chief, was lost before it has attached this network; every replica attaches the same "
+                 "networks in the same order"};
   if (index == clusters_.size()) {
     std::size_t elements = 0;
     for (const auto& slot : layout.slots) elements += slot.frozen ? 0 : slot.size();
@@ -72,7 +79,16 @@ void Job::leave(std::uint32_t replica, const std::string& reason) {
 
 void Job::await_opener(std::size_t networks) {
   std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, options_.deadline, [&] { return clusters_.size() >= networks || left_.contains(opener_); });
+  const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
+  cluster::Silence silence(options_.deadline, now());
+  while (clusters_.size() < networks && !left_.contains(opener_) && !hangs_) {
+    const auto left = silence.look(now());
+    hangs_ = left == Duration::zero();
+    if (hangs_)
+      wake_.notify_all();
+    else
+      wake_.wait_for(lock, left);
+  }
 }
 
 cluster::Cluster* Job::lead() const {

@@ -38,7 +38,8 @@ class Job {
   void add_work(std::uint32_t replica, Duration time, bool whole);
   // Mean in seconds: of the whole pieces or, where there was none, of those given up. When the threads have ended.
   double mean_work(std::uint32_t replica) const;
-  // Waits until the opener has brought so many networks, or is gone, or the deadline passes.
+  // Waits until the opener has brought so many networks, or is gone, or the deadline passes: then the job hangs, for
+  // all.
   void await_opener(std::size_t networks);
   // The first network's, which counts samples and steps; null when none was attached.
   cluster::Cluster* lead() const;
@@ -57,6 +58,7 @@ class Job {
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<cluster::Cluster>> clusters_;
   std::map<std::uint32_t, std::string> left_;  // replica -> why
+  bool hangs_ = false;                         // the opener did not come in time
   std::condition_variable wake_;
 };
 

@@ -77,8 +77,11 @@ Result<Summary> run_threads(const Options& options, const wire::JobTerms& terms,
     if (!why.empty()) all_lost += fmt::format("{}replica {}: {}", all_lost.empty() ? "" : "\n  ", id, why);
   }
   if (done || all_lost.empty()) return summary;  // or the body had enough before the epochs were over
-  if (std::ranges::all_of(lost, [](const auto& problem) { return problem && problem->code == Code::timed_out; }))
-    return Error{Code::timed_out, fmt::format("training hangs at step {}: {}", summary.steps, lost.front()->message)};
+  // It hangs, and ended for all with the same words.
+  if (std::ranges::all_of(lost, [&](const auto& problem) {
+        return problem && problem->code == Code::timed_out && problem->message == lost.front()->message;
+      }))
+    return Error{Code::timed_out, fmt::format("training ended at step {}: {}", summary.steps, lost.front()->message)};
   return Error{Code::peer_down,
                fmt::format("training ended at step {} because no replica was left\n  {}", summary.steps, all_lost)};
 }

@@ -66,8 +66,6 @@ Result<Summary> run_one(Job& job, std::uint32_t id, const Body& body) {
       silent = account.error();
     }
   }
-  if (lost && !done && lost->code == Code::timed_out)
-    return Error{lost->code, fmt::format("training hangs at step {}: {}", summary.steps, lost->message)};
   if (lost && !done)
     return Error{lost->code, fmt::format("replica {} was lost at step {}: {}", id, summary.steps, lost->message)};
   if (silent && !done) return *silent;

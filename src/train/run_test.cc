@@ -269,8 +269,28 @@ TEST(Sync, EndsForAllAtTheDeadlineAndNamesWhoIsWaitedFor) {
   });
   EXPECT_FALSE(went_on);
   ASSERT_FALSE(summary);
-  EXPECT_NE(summary.error().message.find("training hangs at step 0: "), std::string::npos) << summary.error().message;
+  EXPECT_NE(summary.error().message.find("training ended at step 0: the job hangs: "), std::string::npos)
+      << summary.error().message;
   EXPECT_NE(summary.error().message.find("waiting for replica 1 (step 0)"), std::string::npos)
+      << summary.error().message;
+}
+
+TEST(Sync, EndsForAllWhenTheChiefDoesNotAttachInTime) {
+  auto options = options_for(Strategy::sync, 2);
+  options.deadline = std::chrono::milliseconds(50);
+  std::atomic<bool> other_left{false};
+  const auto summary = run_job(options, [&](Replica& replica) {
+    auto model = std::make_shared<ToyModel>();
+    while (replica.chief() && !other_left) std::this_thread::yield();
+    try {
+      replica.open(model->layout(), model->places(), model, false);
+    } catch (...) {
+      other_left = true;
+      throw;
+    }
+  });
+  ASSERT_FALSE(summary);
+  EXPECT_NE(summary.error().message.find("the chief, has not attached network 0 within 0.1 s"), std::string::npos)
       << summary.error().message;
 }
 
