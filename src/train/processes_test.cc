@@ -8,11 +8,14 @@
 #include <future>
 #include <mutex>
 
+#include "cluster/identity.h"
 #include "cluster/server.h"
 #include "history/checker.h"
 #include "history/merge.h"
 #include "train/session.h"
 #include "train/toy_model.h"
+#include "transport/endpoint.h"
+#include "wire/codec.h"
 #include "yoke/run.h"
 
 namespace yoke::train {
@@ -326,6 +329,53 @@ TEST(Members, a_job_that_hangs_ends_for_all_at_the_deadline) {
   const auto ended = servers.ended(0);
   ASSERT_FALSE(ended);
   EXPECT_NE(ended.error().message.find("waiting for replica 1"), std::string::npos) << ended.error().message;
+}
+
+// Says one thing as soon as it may, and goes.
+class Stranger : public transport::Handler {
+ public:
+  explicit Stranger(wire::JobMessage message) : message_(std::move(message)) {}
+  void on_up(transport::Connection& connection, const std::string&) override {
+    connection.send(wire::encode(message_));
+    connection.finish("it has said what it had to");
+  }
+  Result<transport::Sink> on_announced(transport::Connection&, const transport::Incoming&) override {
+    return Error{Code::corrupt, "no payload"};
+  }
+  void on_message(transport::Connection&, transport::Incoming, transport::Bytes) override {}
+  void on_down(transport::Connection&, const transport::Failure&) override { gone_.set_value(); }
+
+  // The server has heard it by then, as it closes its side afterwards.
+  void visit(const std::string& where) {
+    const auto address = transport::parse_address(where).or_throw();
+    const int fd = transport::dial(address, std::chrono::seconds(30)).or_throw();
+    const auto identity = cluster::this_process(wire::Role::watcher, 0);
+    transport::Settings settings;
+    settings.introduction = wire::encode_identity(identity);
+    settings.incarnation = identity.incarnation;
+    transport::LoopThread thread("stranger");
+    thread.loop().post([&] { transport::adopt(thread.loop(), fd, address, settings, *this); });
+    gone_.get_future().wait();
+  }
+
+ private:
+  wire::JobMessage message_;
+  std::promise<void> gone_;
+};
+
+TEST(Members, a_watcher_cannot_end_the_job) {
+  const auto options = options_for(Strategy::sync, 2, 1);
+  Servers servers("unix", 1);
+  Stranger(wire::Leaving{"it hangs, believe me", false, 1e-9}).visit(servers.join());
+  Stranger(wire::StopNow{"enough"}).visit(servers.join());
+  Ends ends;
+  run_members(
+      options, servers.join(), [&](Replica& replica) { train_toy(replica, ends); }, ends);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(ends.summaries.at(i)) << ends.summaries.at(i).error().message;
+    EXPECT_EQ(ends.summaries.at(i)->stopped, "");
+  }
+  EXPECT_TRUE(servers.ended(0));
 }
 
 TEST(Members, nobody_at_the_address_is_an_error_with_the_address) {
