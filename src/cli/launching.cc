@@ -23,6 +23,9 @@
 namespace yoke::cli {
 namespace {
 
+static_assert(launch::failed({.status = kFailed}) && launch::failed({.status = kNotHere}));
+static_assert(!launch::failed({.status = kDone}) && !launch::failed({.status = kPromiseBroken}));
+
 const char* lookup(const char* name) { return std::getenv(name); }
 
 class Launching {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/display.h"
+#include "strategy/strategy.h"
 
 namespace yoke::cli {
 namespace {
@@ -34,10 +35,11 @@ std::string state_of(const wire::ReplicaAccount& replica, double median) {
 
 std::string as_text(const wire::Account& account) {
   std::string text;
-  if (account.strategy.empty()) {
+  if (!account.strategy) {
     text += "no job has begun yet\n";
   } else {
-    text += fmt::format("{}, {}: step {}{}, epoch {} of {}, {:.1f} steps/s, {} samples in {}\n", account.strategy,
+    text += fmt::format("{}, {}: step {}{}, epoch {} of {}, {:.1f} steps/s, {} samples in {}\n",
+                        strategy::name_of(*account.strategy),
                         account.done               ? "over"
                         : !account.stopped.empty() ? "stopping"
                                                    : "training",
@@ -65,7 +67,7 @@ std::string as_text(const wire::Account& account) {
 
 std::string as_json(const wire::Account& account) {
   using nlohmann::ordered_json;
-  ordered_json json{{"strategy", account.strategy},
+  ordered_json json{{"strategy", account.strategy ? strategy::name_of(*account.strategy) : ""},
                     {"step", account.step},
                     {"steps", account.steps},
                     {"epochs", account.epochs},

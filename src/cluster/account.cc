@@ -4,6 +4,7 @@ namespace yoke::cluster {
 
 wire::Account account_of(const wire::JobTerms& terms, const core::Sequencer& sequencer, const Tally& tally) {
   wire::Account account;
+  account.strategy = terms.strategy;
   account.step = sequencer.committed();
   account.steps = terms.steps;
   account.epochs = sequencer.epochs_counted();

@@ -7,7 +7,7 @@
 
 namespace yoke::cluster {
 
-// Everything but the strategy's name, times, servers and places, which only the driver knows.
+// Everything but times, servers and places, which only the driver knows.
 wire::Account account_of(const wire::JobTerms& terms, const core::Sequencer& sequencer, const Tally& tally);
 
 }  // namespace yoke::cluster

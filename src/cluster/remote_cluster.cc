@@ -12,7 +12,6 @@
 namespace yoke::cluster {
 namespace {
 
-constexpr std::size_t kPiece = 1u << 18;  // floats of a frozen slot in one message
 constexpr auto kAccountDeadline = std::chrono::seconds(10);
 
 }  // namespace
@@ -71,8 +70,8 @@ Status RemoteCluster::bring_values(Links::Lock& lock) {
   for (SlotId slot = 0; slot < layout_.slots.size(); ++slot) {
     if (!layout_.slots[slot].frozen) continue;
     const std::span<const float> values = places_[slot];
-    for (std::size_t at = 0; at < values.size(); at += kPiece)
-      send(0, {network_, slot, true, at}, values.subspan(at, std::min(kPiece, values.size() - at)));
+    for (std::size_t at = 0; at < values.size(); at += wire::FirstValues::kPiece)
+      send(0, {network_, slot, true, at}, values.subspan(at, std::min(wire::FirstValues::kPiece, values.size() - at)));
   }
   for (wire::ShardId server = 0; server < links_.servers.size(); ++server)
     links_.send(server, wire::encode(wire::FirstValuesDone{network_}));

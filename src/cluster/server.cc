@@ -12,6 +12,7 @@
 #include "cluster/layout_difference.h"
 #include "cluster/while_set.h"
 #include "wire/codec.h"
+#include "wire/limits.h"
 
 namespace yoke::cluster {
 namespace {
@@ -24,9 +25,7 @@ constexpr auto kLeave = std::chrono::seconds(15);  // for replicas to go, once t
 constexpr auto kHung = std::chrono::seconds(120);  // or, where it does not, for anything at all to happen
 constexpr auto kOthersMayCome = std::chrono::seconds(5);
 constexpr std::size_t kMarks = 10;
-constexpr std::size_t kPiece = 1u << 18;       // floats of a frozen slot in one message
 constexpr std::size_t kMostAtOnce = 4u << 20;  // bytes of first values in one message
-constexpr std::uint32_t kMostReplicas = 4096;
 const std::string kNoChief = "replica 0, the chief, was lost before it had initialised the parameters: ";
 
 const wire::Life* life_of(const wire::Message& message) {
@@ -189,7 +188,8 @@ Status Server::admit_replica(Peer& peer) {
   if (!networks_.empty() && identity.id >= networks_.begin()->second->terms().replicas)
     return Error{Code::refused, fmt::format("the job has {} replicas, and needs no other",
                                             networks_.begin()->second->terms().replicas)};
-  if (identity.id >= kMostReplicas) return Error{Code::refused, fmt::format("at most {} replicas", kMostReplicas)};
+  if (identity.id >= wire::kMaxMembers)
+    return Error{Code::refused, fmt::format("at most {} replicas", wire::kMaxMembers)};
   if (const auto* other = replica(identity.id))
     return Error{Code::refused, fmt::format("replica {} is there already: {}", identity.id, in_words(other->identity))};
   if (first() && seats_.contains(identity.id))
@@ -528,9 +528,10 @@ void Server::send_first_values(Peer& peer, std::uint32_t index) {
                             {std::as_bytes(network->first(block).values), network->first(block).keep});
   for (std::uint32_t slot = 0; slot < network->frozen().size(); ++slot) {
     const std::span<const float> values(network->frozen()[slot]);
-    for (std::size_t at = 0; at < values.size(); at += kPiece)
-      peer.connection->send(wire::encode(wire::FirstValues{index, slot, true, at}),
-                            {std::as_bytes(values.subspan(at, std::min(kPiece, values.size() - at))), network});
+    for (std::size_t at = 0; at < values.size(); at += wire::FirstValues::kPiece)
+      peer.connection->send(
+          wire::encode(wire::FirstValues{index, slot, true, at}),
+          {std::as_bytes(values.subspan(at, std::min(wire::FirstValues::kPiece, values.size() - at))), network});
   }
   peer.connection->send(wire::encode(wire::FirstValuesDone{index}));
 }
@@ -620,8 +621,6 @@ wire::Account Server::account() const {
   if (it != networks_.end() && it->second->sequencer()) {
     const auto& network = *it->second;
     account = account_of(network.terms(), *network.sequencer(), network.tally());
-    constexpr const char* kNames[] = {"mirrored", "sync", "async"};
-    account.strategy = kNames[static_cast<std::size_t>(network.terms().strategy)];
     if (began_) account.seconds = std::chrono::duration<double>(over_.value_or(now()) - *began_).count();
     if (marks_.size() > 1) {
       const auto time = std::chrono::duration<double>(marks_.back().at - marks_.front().at).count();

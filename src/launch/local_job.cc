@@ -152,8 +152,6 @@ class Running {
 
 }  // namespace
 
-bool failed(const Ending& ending) { return ending.signal != 0 || (ending.status >= 1 && ending.status <= 4); }
-
 Result<JobEnd> run_local_job(Supervisor& supervisor, const LocalJob& job,
                              const std::function<void(const std::string&)>& say) {
   return Running(supervisor, job, say).run();

@@ -37,7 +37,7 @@ struct LocalJob {
 
 // A replica that did not take part to the end: a signal ended it, or its status is one of those that say so (1 to 4).
 // The others are for a program of one's own to choose.
-bool failed(const Ending& ending);
+constexpr bool failed(const Ending& ending) { return ending.signal != 0 || (ending.status >= 1 && ending.status <= 4); }
 
 struct JobEnd {
   std::vector<std::optional<Ending>> replicas;  // by number

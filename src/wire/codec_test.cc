@@ -158,7 +158,7 @@ Record record() {
 
 Account account() {
   Account account;
-  account.strategy = "sync";
+  account.strategy = Strategy::sync;
   account.step = 1;
   account.steps = 2;
   account.epochs = 3;
@@ -445,6 +445,7 @@ TEST(CodecTest, WhatIsNotFiniteIsRefused) {
   expect_refused(post(Record{.rate = kInfinite}), "the factor on the learning rate is inf");
   expect_refused(post(Record{.applied = {{.weight = -kInfinite}}}), "the weight of a gradient is -inf");
   expect_refused(StepNews{.work_seconds = kInfinite}, "the time of a step is inf");
+  expect_refused(Account{.strategy = static_cast<Strategy>(9)}, "no strategy 9");
   expect_refused(Account{.steps_per_second = kNan}, "steps per second is nan");
   expect_refused(Open{1, {}, {{}, {SGD{.lr = kNan}}}}, "SGD's lr is nan");
   expect_refused(Open{1, {}, {{}, {Average{}, AdamW{.eps = kInfinite}}}}, "Adam's eps is inf");

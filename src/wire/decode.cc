@@ -238,11 +238,13 @@ StaleOptions get(const pb::StaleOptions& in, Doubt& doubt) {
   return stale;
 }
 
+Strategy strategy(int in, Doubt& doubt) { return doubt.one_of<Strategy>(in, pb::Strategy_IsValid, "strategy"); }
+
 JobTerms get(const pb::JobTerms& in, Doubt& doubt) {
   doubt.unless(in.has_schedule(), "the terms have no schedule");
   doubt.unless(in.has_stale(), "the terms do not say what happens to stale gradients");
   JobTerms terms;
-  terms.strategy = doubt.one_of<Strategy>(in.strategy(), pb::Strategy_IsValid, "strategy");
+  terms.strategy = strategy(in.strategy(), doubt);
   terms.replicas = doubt.between(1, in.replicas(), kMaxMembers, "the number of replicas");
   terms.spares = doubt.between(0, in.spares(), kMaxMembers, "the number of spares");
   terms.shards = doubt.between(1, in.shards(), kMaxMembers, "the number of shards");
@@ -420,7 +422,7 @@ ServerAccount get(const pb::ServerAccount& in, Doubt& doubt) {
 
 Account get(const pb::Account& in, Doubt& doubt) {
   Account account;
-  account.strategy = doubt.name(in.strategy(), "the name of a strategy");
+  if (in.has_strategy()) account.strategy = strategy(in.strategy(), doubt);
   account.step = in.step();
   account.steps = in.steps();
   account.epochs = in.epochs();

@@ -365,7 +365,7 @@ void put(const Leaving& leaving, pb::JobMessage* message) {
 
 void put(const Account& account, pb::JobMessage* message) {
   auto* out = message->mutable_account();
-  out->set_strategy(account.strategy);
+  if (account.strategy) out->set_strategy(static_cast<pb::Strategy>(*account.strategy));
   out->set_step(account.step);
   out->set_steps(account.steps);
   out->set_epochs(account.epochs);

@@ -90,6 +90,8 @@ struct FirstValues {
   std::uint32_t block = 0;
   bool frozen = false;
   std::uint64_t offset = 0;  // frozen: in floats
+
+  static constexpr std::size_t kPiece = 1u << 18;  // floats of a frozen slot in one message
 };
 
 // The chief has sent all of them; a replica asks for them with it as well, and the server answers with it at the end of
@@ -168,7 +170,7 @@ struct ServerAccount {
 };
 
 struct Account {
-  std::string strategy;
+  std::optional<Strategy> strategy;  // none: no job has begun
   Version step = 0;
   std::uint64_t steps = 0;  // asked for; 0: as the epochs say
   std::uint32_t epochs = 0, epochs_asked = 0;
