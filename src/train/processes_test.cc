@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <future>
+#include <latch>
 #include <mutex>
 
 #include "cluster/identity.h"
@@ -303,7 +304,8 @@ TEST(Members, a_chief_that_is_lost_before_it_brought_the_values_is_named) {
 // All of them, also the one that hangs: it is not what is left when the others have had enough.
 TEST(Members, a_job_that_hangs_ends_for_all_at_the_deadline) {
   auto options = options_for(Strategy::sync, 3, 2);
-  options.deadline = std::chrono::milliseconds(300);
+  options.deadline = std::chrono::seconds(3);  // long enough for a start, also on a machine that is busy
+  std::latch pushed{2};                        // by those that do not hang, before any of them waits
   Servers servers("unix", 2);
   Ends ends;
   std::atomic<bool> abandoned{false};
@@ -311,11 +313,13 @@ TEST(Members, a_job_that_hangs_ends_for_all_at_the_deadline) {
     ToyModel model(0);
     auto& session = replica.open(model.layout(), model.places(), nullptr, false);
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    bool arrived = false;
     for (const auto& samples : replica.samples(kSamples, 4)) {
       if (replica.id() == 1)
         while (!(abandoned = session.exchange().abandoned()) && std::chrono::steady_clock::now() < give_up)
           std::this_thread::yield();
       model.compute(samples, session.exchange());
+      if (replica.id() != 1 && !std::exchange(arrived, true)) pushed.arrive_and_wait();
       session.step().or_throw();
     }
   };

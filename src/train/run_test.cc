@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <latch>
 #include <limits>
 #include <mutex>
 
@@ -251,7 +252,8 @@ TEST(Sync, SaysThatTheChiefWasLostBeforeItBegan) {
 // All of them, also the one that hangs: it is not what is left when the others have had enough.
 TEST(Sync, EndsForAllAtTheDeadlineAndNamesWhoIsWaitedFor) {
   auto options = options_for(Strategy::sync, 3);
-  options.deadline = std::chrono::milliseconds(50);
+  options.deadline = std::chrono::seconds(2);  // long enough for a start, also on a machine that is busy
+  std::latch pushed{2};                        // by those that do not hang, before any of them waits
   std::atomic<int> others{2};
   std::atomic<bool> went_on{false};
   const auto summary = run_job(options, [&](Replica& replica) {
@@ -262,6 +264,7 @@ TEST(Sync, EndsForAllAtTheDeadlineAndNamesWhoIsWaitedFor) {
     if (hangs)
       while (!session.exchange().abandoned() && others > 0) std::this_thread::yield();
     model->compute(*samples.begin(), session.exchange());
+    if (!hangs) pushed.arrive_and_wait();
     const auto outcome = session.step();
     if (outcome.ok()) went_on = true;
     if (!hangs) --others;

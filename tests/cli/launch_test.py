@@ -224,8 +224,8 @@ class LaunchTest(unittest.TestCase):
         for strategy in (("sync", "--spares", "0", "--servers", "2"), ("mirrored",)):
             with self.subTest(strategy=strategy):
                 text = self.launch("--replicas", "3", "--strategy", *strategy, "--model", "synthetic:10k:2ms",
-                                   "--steps", "100", "--slow", "1:100000", "--deadline", "3", status=1)
-                self.assertRegex(text, r"the job hangs: .* for 3.0 s without any news, waiting for "
+                                   "--steps", "100", "--slow", "1:100000", "--deadline", "6", status=1)
+                self.assertRegex(text, r"the job hangs: .* for 6.0 s without any news, waiting for "
                                        r"replica 1 ")
 
     def test_a_lost_server_ends_the_job_and_is_named(self):
