@@ -106,7 +106,7 @@ const Verdict kVerdict{kGradient, Fate::refused, 9, 4, "not finite"};
 const Address kShard = shard_at(1);
 const Address kReplica = replica_at(3);
 
-Identity identity() { return {Role::replica, 3, true, 2, 0x1122334455, "0.1.0", "one", 4711, "one:7070"}; }
+Identity identity() { return {Role::replica, 3, true, 2, 0x1122334455, "0.1.0", "one", 4711, "one:7070", "job-7.a_b"}; }
 
 JobTerms terms() {
   JobTerms terms;
@@ -303,6 +303,8 @@ TEST(CodecTest, AnIdentityHasTheseBytes) {
             "3a036f6e65"            // "one"
             "40e724"                // process 4711
             "4a086f6e653a37303730"  // "one:7070"
+            "5209"                  // the job's name:
+            "6a6f622d372e615f62"    // "job-7.a_b"
   );
 }
 

@@ -495,6 +495,8 @@ Identity get(const pb::Identity& in, Doubt& doubt) {
   identity.host = in.host();
   identity.pid = in.pid();
   identity.listens = in.listens();
+  identity.job = in.job();
+  doubt.unless(identity.job.empty() || is_job_name(identity.job), "the job's name is none");
   return identity;
 }
 

@@ -403,6 +403,7 @@ std::string encode_identity(const Identity& identity) {
   out.set_host(identity.host);
   out.set_pid(identity.pid);
   out.set_listens(identity.listens);
+  out.set_job(identity.job);
   return out.SerializeAsString();
 }
 

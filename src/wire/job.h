@@ -33,6 +33,7 @@ struct Identity {
   std::string host;
   std::uint64_t pid = 0;
   std::string listens;  // where others reach it; empty: nowhere
+  std::string job;      // which job, or container, it is about; empty: the only one there is
   bool operator==(const Identity&) const = default;
 };
 

@@ -1,7 +1,9 @@
 // What a receiver holds control messages to; the frame's own limits are in frame.h. docs/protocol.md lists them all.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 namespace yoke::wire {
 
@@ -15,5 +17,16 @@ inline constexpr std::uint64_t kMaxText = 65'536;                          // by
 inline constexpr std::uint64_t kMaxChanges = 65'536;                       // of the batch, over the run
 inline constexpr std::uint64_t kMaxTurnedAway = 65'536;                    // by one record
 inline constexpr std::uint64_t kMaxStaleness = 1'000'000;                  // places of an account's histogram
+
+// Names of jobs and containers become names of files: letters, digits and . _ - but no dot first.
+inline constexpr std::size_t kMaxJobName = 64;
+constexpr bool is_job_name(std::string_view name) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
+  };
+  return !name.empty() && name.size() <= kMaxJobName && name.front() != '.' && name.front() != '-' &&
+         std::all_of(name.begin(), name.end(), fits);
+}
 
 }  // namespace yoke::wire
