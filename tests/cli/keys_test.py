@@ -3,6 +3,7 @@
 usage: keys_test.py YOKE [unittest arguments]
 """
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import tempfile
 import unittest
 
 YOKE = ""
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 class KeysTest(unittest.TestCase):
@@ -94,6 +96,13 @@ class KeysTest(unittest.TestCase):
         self.assertIn("key.pem is not the key of cert.pem", self.yoke("cert", "show", "ann", status=3))
         os.chmod(self.path("ann/key.pem"), 0o640)
         self.assertIn("chmod 600 ann/key.pem", self.yoke("cert", "show", "ann", status=3))
+
+    def test_what_the_guide_says(self):
+        with open(os.path.join(SOURCE, "SECURITY.md")) as guide:
+            commands = [shlex.split(line, comments=True) for line in guide if line.startswith("    yoke ")]
+        self.assertGreaterEqual(len(commands), 4)
+        for command in commands:
+            self.yoke(*command[1:])
 
     def test_nothing_is_made_when_something_is_wrong(self):
         self.yoke("cert", "new", "home", "node1")
