@@ -108,7 +108,7 @@ void yoke_client(const std::string& text, const Gate& gate) {
   const auto address = read_address(text);
   const auto settings = named("client");
   BenchClient handler(loop, *settings.arena, gate);
-  const auto fd = dial(address, seconds(10));
+  const auto fd = dial(address, settings.credentials, seconds(10));
   if (!fd) give_up(fd.error().message);
   adopt(loop, *fd, address, settings, handler);
   loop.run();
