@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <map>
 
+#include "security/certificates.h"
 #include "transport/bench_work.h"
 #include "transport/endpoint.h"
 #ifdef YOKE_GRPC
@@ -127,6 +128,22 @@ std::string free_port() {
   return (*listener)->address().port;
 }
 
+#ifdef YOKE_GRPC
+// Both sides show the same certificate; whoever dials looks for the address in it.
+GrpcCertificates grpc_certificates() {
+  const auto authority = security::new_authority("transport_bench", 1);
+  if (!authority) give_up(authority.error().message);
+  const auto own = security::issue(*authority, {.names = {"127.0.0.1"}, .days = 1});
+  if (!own) give_up(own.error().message);
+  return {authority->certificate, own->certificate, own->key};
+}
+
+Engine grpc_engine(const char* name, const GrpcCertificates& certificates) {
+  return {name, [=](const std::string& address) { grpc_server(address, certificates); },
+          [=](const std::string& address, const Gate& gate) { grpc_client(address, certificates, gate); }, ""};
+}
+#endif
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -169,8 +186,8 @@ int run(int rounds, const std::vector<std::string>& only) {
   fmt::print("(built without ZeroMQ)\n");
 #endif
 #ifdef YOKE_GRPC
-  engines.push_back({"grpc", [](const auto& address) { grpc_server(address, {}); },
-                     [](const auto& address, const auto& gate) { grpc_client(address, {}, gate); }, ""});
+  engines.push_back(grpc_engine("grpc", {}));
+  engines.push_back(grpc_engine("grpc-tls", grpc_certificates()));
 #else
   fmt::print("(built without gRPC)\n");
 #endif
@@ -186,7 +203,7 @@ int run(int rounds, const std::vector<std::string>& only) {
       for (auto& engine : engines) {
         if (engine.name == "tcp") engine.address = "tcp:127.0.0.1:" + free_port();
         if (engine.name == "zmq-tcp") engine.address = "tcp://127.0.0.1:" + free_port();
-        if (engine.name == "grpc") engine.address = "127.0.0.1:" + free_port();
+        if (engine.name.starts_with("grpc")) engine.address = "127.0.0.1:" + free_port();
         const auto measured = measure(engine);
         rows[engine.name].speed.push_back(measured.gigabytes_a_second);
         rows[engine.name].cpu.push_back(measured.cpu_seconds_a_gigabyte);
