@@ -1,5 +1,5 @@
-// Throughput of the ways between processes of one host, beside ZeroMQ's where the build found it. Rounds are
-// interleaved, so that a noisy moment of the machine meets all of them; the median of each is shown.
+// Throughput of the ways between processes of one host, beside ZeroMQ's and gRPC's where the build found them. Rounds
+// are interleaved, so that a noisy moment of the machine meets all of them; the median of each is shown.
 //
 // Twice: the server looks at a few words of each push, which is what carrying it costs; and it reads all of it, which
 // is the least that anybody does with a gradient. (Over shared memory the first moves no byte of a push at all.)
@@ -12,8 +12,12 @@
 #include <filesystem>
 #include <map>
 
+#include "security/certificates.h"
 #include "transport/bench_work.h"
 #include "transport/endpoint.h"
+#ifdef YOKE_GRPC
+#include "transport/grpc_peer.h"
+#endif
 #ifdef YOKE_ZMQ
 #include "transport/zmq_peer.h"
 #endif
@@ -124,6 +128,22 @@ std::string free_port() {
   return (*listener)->address().port;
 }
 
+#ifdef YOKE_GRPC
+// Both sides show the same certificate; whoever dials looks for the address in it.
+GrpcCertificates grpc_certificates() {
+  const auto authority = security::new_authority("transport_bench", 1);
+  if (!authority) give_up(authority.error().message);
+  const auto own = security::issue(*authority, {.names = {"127.0.0.1"}, .days = 1});
+  if (!own) give_up(own.error().message);
+  return {authority->certificate, own->certificate, own->key};
+}
+
+Engine grpc_engine(const char* name, const GrpcCertificates& certificates) {
+  return {name, [=](const std::string& address) { grpc_server(address, certificates); },
+          [=](const std::string& address, const Gate& gate) { grpc_client(address, certificates, gate); }, ""};
+}
+#endif
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -148,6 +168,7 @@ void print(const std::vector<Engine>& engines, std::map<std::string, Row>& rows)
   ratio("shm", "zmq-ipc");
   ratio("unix", "zmq-ipc");
   ratio("tcp", "zmq-tcp");
+  ratio("tcp", "grpc");
 }
 
 int run(int rounds, const std::vector<std::string>& only) {
@@ -162,7 +183,13 @@ int run(int rounds, const std::vector<std::string>& only) {
 #ifdef YOKE_ZMQ
   engines.push_back({"zmq-tcp", zmq_server, zmq_client, ""});
 #else
-  fmt::print("(built without ZeroMQ: Yoke's rows only)\n");
+  fmt::print("(built without ZeroMQ)\n");
+#endif
+#ifdef YOKE_GRPC
+  engines.push_back(grpc_engine("grpc", {}));
+  engines.push_back(grpc_engine("grpc-tls", grpc_certificates()));
+#else
+  fmt::print("(built without gRPC)\n");
 #endif
   std::erase_if(engines, [&](const Engine& engine) {
     return !only.empty() && std::find(only.begin(), only.end(), engine.name) == only.end();
@@ -176,6 +203,7 @@ int run(int rounds, const std::vector<std::string>& only) {
       for (auto& engine : engines) {
         if (engine.name == "tcp") engine.address = "tcp:127.0.0.1:" + free_port();
         if (engine.name == "zmq-tcp") engine.address = "tcp://127.0.0.1:" + free_port();
+        if (engine.name.starts_with("grpc")) engine.address = "127.0.0.1:" + free_port();
         const auto measured = measure(engine);
         rows[engine.name].speed.push_back(measured.gigabytes_a_second);
         rows[engine.name].cpu.push_back(measured.cpu_seconds_a_gigabyte);
