@@ -91,6 +91,11 @@ Event Supervisor::wait(Clock::time_point deadline) {
   return event;
 }
 
+void Supervisor::pause(Clock::duration time) {
+  const auto deadline = Clock::now() + time;
+  while (Clock::now() < deadline && signalled() == 0) pump(deadline);
+}
+
 std::size_t Supervisor::running() const {
   return static_cast<std::size_t>(
       std::count_if(children_.begin(), children_.end(), [](const auto& child) { return !child->ending(); }));

@@ -52,6 +52,10 @@ class Supervisor {
   // is known or at hand.
   Event wait(Clock::time_point deadline);
 
+  // Passes on output and notes what happens, for at most so long; wait() tells it.
+  void pause(Clock::duration time);
+  int signalled() const;  // what the launcher has been sent first, and wait() has not told yet; 0: nothing
+
   std::size_t running() const;  // children that are not known to have ended
   // To the groups of all children: to themselves and what they have started.
   void signal_all(int signal);
@@ -64,7 +68,6 @@ class Supervisor {
   void pump(Clock::time_point deadline);
   bool settled() const;
   bool came(int signal) const;  // and wait() has not told yet
-  int signalled() const;        // the first of those; 0: none
   void drop_signals();
 
   const Sink sink_;
