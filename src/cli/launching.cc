@@ -35,6 +35,8 @@ class Launching {
   Result<int> run() {
     if (auto writable = can_write("--history", plan_.flags.history); !writable) return writable.error();
     launch::Supervisor supervisor;  // before a meeting may start a thread
+    if (plan_.place.kind == launch::Place::Kind::mpirun || plan_.place.kind == launch::Place::Kind::slurm)
+      supervisor.end_with_parent();
     auto scratch = launch::Scratch::make(lookup);
     if (!scratch) return scratch.error();
     scratch_ = std::move(*scratch);
@@ -93,7 +95,7 @@ class Launching {
 
   static void say(const std::string& text) {
     std::fflush(stdout);
-    fmt::print(stderr, "[launch] {}\n", text);
+    launch::print_line("launch", text, true);  // which bears that nobody reads it any more
   }
 
   std::string result_file() const { return scratch_->path() + "/result"; }

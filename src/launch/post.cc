@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "launch/job_keys.h"
 #include "launch/own_address.h"
@@ -142,13 +143,14 @@ Result<std::string> Post::listen_first() const {
 
 Status Post::announce(const std::string& join, const Waiting& waiting) {
   if (!meeting_) return {};
-  auto said = meeting_->exchange(join, waiting);
+  auto said = std::exchange(meeting_, nullptr)->exchange(join, waiting);
   return said ? Status() : said.error();
 }
 
 Result<std::string> Post::hear(const Waiting& waiting) {
   if (!meeting_) return "tcp:" + place_.first;
-  auto said = meeting_->exchange("", waiting);
+  // It is over with this: mpirun waits for nobody who is still in it when it ends its ranks.
+  auto said = std::exchange(meeting_, nullptr)->exchange("", waiting);
   if (!said) return said.error();
   for (auto& text : *said)
     if (!text.empty()) return std::move(text);

@@ -42,9 +42,9 @@ class Post {
   Result<std::string> listen(const std::string& name, const std::string& join) const;
   // Where replica 0 is to listen under mirrored, a place that the others can be told beforehand.
   Result<std::string> listen_first() const;
-  // Tells the others where the first process listens.
+  // Tells the others where the first process listens, with which the meeting is over.
   Status announce(const std::string& join, const Waiting& waiting);
-  // Hears it from them.
+  // Hears it from them instead.
   Result<std::string> hear(const Waiting& waiting);
 
  private:

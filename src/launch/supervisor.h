@@ -43,6 +43,10 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
+  // From now on the end of the process that has started this one counts as a SIGTERM: nobody else would tell it to
+  // stop.
+  void end_with_parent();
+
   // The child stays valid, also after its end, as long as the supervisor. Fails as spawn does.
   Result<const Child*> start(const ChildSpec& spec);
   // The line with which a child that was given a ready pipe says that it is ready. Code::peer_down: it ended before.
@@ -74,6 +78,7 @@ class Supervisor {
   const std::thread::id thread_;
   int adopted_before_ = 0;
   Signals signals_;
+  Descriptor parent_;  // readable once it has ended
   std::vector<std::unique_ptr<Child>> children_;
   std::deque<Event> events_;
 };
