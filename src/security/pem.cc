@@ -38,11 +38,24 @@ Result<Certificate> to_pem(X509* certificate, EVP_PKEY* key) {
   return Certificate{.certificate = text_in(open.get()), .key = text_in(closed.get())};
 }
 
-Result<X509Handle> certificate_from(const std::string& text) {
+Result<std::vector<X509Handle>> certificates_from(const std::string& text) {
   const auto bio = reader_of(text);
-  X509Handle certificate(bio ? PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr) : nullptr);
-  if (!certificate) return Error{Code::corrupt, fmt::format("no certificate in PEM ({})", openssl_reason())};
-  return certificate;
+  std::vector<X509Handle> found;
+  while (bio) {
+    X509Handle next(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+    if (!next) break;
+    found.push_back(std::move(next));
+  }
+  // OpenSSL says at the end of the text that there is none more.
+  const auto reason = openssl_reason();
+  if (found.empty()) return Error{Code::corrupt, fmt::format("no certificate in PEM ({})", reason)};
+  return found;
+}
+
+Result<X509Handle> certificate_from(const std::string& text) {
+  auto all = certificates_from(text);
+  if (!all) return all.error();
+  return std::move(all->front());
 }
 
 Result<KeyHandle> key_from(const std::string& text) {
