@@ -33,6 +33,8 @@ foreach(where mpirun slurm hosts)
   set_tests_properties(cluster.${where} PROPERTIES TIMEOUT 300 RUN_SERIAL ON)
 endforeach()
 
+add_test(NAME manifests COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cluster/manifests_test.py)
+
 # The same test programs built with sanitizers, beside this build: `make test` builds them first (scripts/sanitized), so
 # that one run of ctest is the whole verdict. One that was not built fails. No LibTorch there; ThreadSanitizer for the
 # layers that have threads, or that run in them.

@@ -94,6 +94,15 @@ Result<std::string> free_address(const std::string& host) {
       .kind = transport::Address::Kind::tcp, .host = host, .port = std::to_string(port), .path = ""});
 }
 
+bool is_known(const std::string& address) {
+  const auto parsed = transport::parse_address(address);
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  if (!parsed || getaddrinfo(parsed->host.c_str(), parsed->port.c_str(), &hints, &found) != 0) return false;
+  freeaddrinfo(found);
+  return true;
+}
+
 std::string reachable_host() {
   char name[256] = "";
   gethostname(name, sizeof name - 1);

@@ -1,6 +1,7 @@
 #include "launch/post.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,8 @@
 
 namespace yoke::launch {
 namespace {
+
+constexpr std::chrono::milliseconds kLook{200};
 
 // Two ranks that were asked for different roles would wait for processes that nobody starts.
 std::string in_words(const RolesAsked& asked) {
@@ -78,6 +81,8 @@ Status Post::settle(const std::vector<std::string>& nodes) {
 }
 
 Status Post::meet_others(const Lookup& lookup, const Waiting& waiting) {
+  // The job's keys pass through the memory of this process; so it leaves no core files.
+  prctl(PR_SET_DUMPABLE, 0);
   auto meeting = meet(lookup, place_, asked_.folder);
   if (!meeting) return meeting.error();
   meeting_ = std::move(*meeting);
@@ -121,6 +126,8 @@ bool Post::has_first() const {
   return std::find(numbers.begin(), numbers.end(), 0u) != numbers.end();
 }
 
+std::string Post::host() const { return asked_.host.empty() ? reachable_host() : asked_.host; }
+
 Result<std::string> Post::listen(const std::string& name, const std::string& join) const {
   const bool first = join.empty();
   if (!sockets_.empty()) {
@@ -129,16 +136,34 @@ Result<std::string> Post::listen(const std::string& name, const std::string& joi
     if (!path) return path.error();
     return asked_.transport + ":" + *path;
   }
-  if (first && !place_.first.empty()) return "tcp:" + place_.first;
+  if (!place_.first.empty()) return to_string(in_pod(first));
   // Of several addresses, the one with which this host reaches the first is one that the others can reach as well.
   if (!first && asked_.host.empty()) return own_address(join, 1);
-  return fmt::format("tcp:{}:0", asked_.host.empty() ? reachable_host() : asked_.host);
+  return to_string(transport::Address{.kind = transport::Address::Kind::tcp, .host = host(), .port = "0", .path = ""});
+}
+
+// Others reach the first pod by a name, which it need not know itself yet: it listens at its own address.
+transport::Address Post::in_pod(bool first) const {
+  const auto named = transport::parse_address(place_.first);
+  return {
+      .kind = transport::Address::Kind::tcp, .host = host(), .port = first && named ? named->port : "0", .path = ""};
 }
 
 Result<std::string> Post::listen_first() const {
-  if (!place_.first.empty()) return "tcp:" + place_.first;
-  if (sockets_.empty()) return free_address(asked_.host.empty() ? reachable_host() : asked_.host);
+  if (!place_.first.empty()) return to_string(in_pod(true));
+  if (sockets_.empty()) return free_address(host());
   return asked_.transport == "tcp" ? free_address("127.0.0.1") : listen("r0", "");
+}
+
+Result<std::string> Post::await_first_pod(const Waiting& waiting) const {
+  while (!is_known(place_.first)) {
+    if (Waiting::Clock::now() >= waiting.deadline)
+      return Error{Code::timed_out, fmt::format("YOKE_FIRST={}: that name is not known here: it is HOST:PORT, and the "
+                                                "headless service must publish pods that are not ready yet",
+                                                place_.first)};
+    if (!waiting.pause(kLook)) return Error{Code::cancelled, "told to stop while waiting for the first pod"};
+  }
+  return "tcp:" + place_.first;
 }
 
 Status Post::announce(const std::string& join, const Waiting& waiting) {
@@ -148,7 +173,7 @@ Status Post::announce(const std::string& join, const Waiting& waiting) {
 }
 
 Result<std::string> Post::hear(const Waiting& waiting) {
-  if (!meeting_) return "tcp:" + place_.first;
+  if (!meeting_) return await_first_pod(waiting);
   // It is over with this: mpirun waits for nobody who is still in it when it ends its ranks.
   auto said = std::exchange(meeting_, nullptr)->exchange("", waiting);
   if (!said) return said.error();

@@ -10,6 +10,7 @@
 #include "launch/meeting.h"
 #include "launch/place.h"
 #include "launch/roles.h"
+#include "transport/address.h"
 #include "yoke/error.h"
 
 namespace yoke::launch {
@@ -51,6 +52,9 @@ class Post {
   Post(const Place& place, const PostAsked& asked) : place_(place), asked_(asked) {}
   Status meet_others(const Lookup& lookup, const Waiting& waiting);
   Status settle(const std::vector<std::string>& nodes);
+  Result<std::string> await_first_pod(const Waiting& waiting) const;
+  std::string host() const;  // of this rank, for the others
+  transport::Address in_pod(bool first) const;
 
   const Place place_;
   const PostAsked asked_;

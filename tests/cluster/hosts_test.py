@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from cluster_case import ClusterCase, documented, shortened
+from cluster_case import SHORT, ClusterCase, documented, shortened
 
 LONG = "--model synthetic:200k:10ms --steps 1000000 --history h"
 
@@ -62,6 +62,16 @@ class HostsTest(HostsCase):
         jobs = [self.on(host, shortened(command) + " --strategy mirrored") for host, command in
                 enumerate(self.commands())]
         self.assertIn("60 updates", "".join(self.finish(job) for job in jobs))
+        self.assert_nothing_left()
+
+    def test_pods_of_an_indexed_job_meet_nowhere(self):
+        pods = [self.on(index, f"yoke launch --servers 2 {SHORT} --history h", JOB_COMPLETION_INDEX=str(index),
+                        KUBERNETES_SERVICE_HOST="10.96.0.1", YOKE_RANKS="2", YOKE_FIRST="10.78.0.1:7000")
+                for index in (1, 0)]
+        text = [self.finish(pod) for pod in pods][1]
+        self.assertIn("2 servers, 2 replicas on 2 ranks, 2 nodes", text)
+        self.assertIn("60 updates", text)
+        self.assertFalse(os.path.exists(self.path("meet")))
         self.assert_nothing_left()
 
     def test_a_killed_rank_ends_what_cannot_go_on_without_it(self):
