@@ -10,6 +10,7 @@
 #include "cli/exit_status.h"
 #include "cli/job_flags.h"
 #include "cli/launching.h"
+#include "cli/security_flags.h"
 #include "launch/place.h"
 #include "launch/words.h"
 
@@ -69,10 +70,10 @@ Status check_for_program(const std::vector<std::string>& words) {
 int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& typed,
         const std::vector<std::string>& words, const std::vector<std::string>& program) {
   LaunchPlan plan;
-  plan.words = without_flags(words,
-                             {"--servers", "--servers-per-node", "--server-nodes", "--rank", "--meet", "--host",
-                              "--transport", "--history", "--config"},
-                             {"--check", "--print-config"});
+  std::vector<std::string> own{"--servers", "--servers-per-node", "--server-nodes", "--rank",  "--meet",
+                               "--host",    "--transport",        "--history",      "--config"};
+  own.insert(own.end(), std::begin(kSecurityFlags), std::end(kSecurityFlags));
+  plan.words = without_flags(words, own, {"--check", "--print-config", kInsecureFlag});
   const auto place = launch::find_place(variable, {launch::this_node(), flags.rank, flags.meet});
   if (!place) return fail(place.error());
   plan.place = *place;
@@ -161,6 +162,7 @@ void add_launch(CLI::App& app, const std::vector<std::string>& typed, const std:
   command->add_option("--meet", flags->meet, "a folder that all launchers see, where they find each other")
       ->type_name("DIR")
       ->group(nodes);
+  add_security_flags(*command, flags->train.options.processes.security);
   add_train_flags(*command, flags->train);
   command->callback(
       [flags, command, &typed, &words, &program, &status] { status = run(*flags, *command, typed, words, program); });

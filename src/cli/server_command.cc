@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "cli/exit_status.h"
+#include "cli/security_flags.h"
 #include "cluster/server.h"
 #include "launch/spawn.h"
 
@@ -25,6 +26,7 @@ struct ServerFlags {
   std::optional<unsigned> workers;
   double deadline = 60;
   bool quiet = false;
+  Security security;
 };
 
 Result<std::pair<std::uint32_t, std::uint32_t>> shard_of(const std::string& text) {
@@ -62,6 +64,9 @@ int run_server(const ServerFlags& flags) {
                  "--shard " + flags.shard + ": say with --join ADDRESS where the server of shard 0 listens"});
   if (options.shard == 0 && !options.join.empty())
     return fail({Code::invalid_argument, "the server of shard 0 is the first, and joins nobody: leave out --join"});
+  auto credentials = security::find_credentials(flags.security);
+  if (!credentials) return fail(credentials.error());
+  options.credentials = std::move(*credentials);
   const auto cores = std::max(1u, std::thread::hardware_concurrency());
   options.workers = flags.workers.value_or(std::min(8u, std::max(1u, cores - 1)));
   if (!flags.history.empty()) {
@@ -110,12 +115,14 @@ void add_server(CLI::App& app, int& status) {
       "the job is over. (`yoke launch` starts servers by itself.)");
   command->footer(
       "Examples, a job on two hosts:\n"
+      "  yoke secret new job.secret; yoke cert new certs 10.0.0.1 10.0.0.2      once; both to every host\n"
+      "  export YOKE_SECRET_FILE=job.secret YOKE_CERTS=certs                    on every host\n"
       "  yoke server --listen 10.0.0.1:7000 --shard 0/2                         on the first host\n"
       "  yoke server --listen 10.0.0.2:7000 --shard 1/2 --join 10.0.0.1:7000    on the second\n"
       "  yoke replica --join 10.0.0.1:7000 --replicas 4 --data fashion-mnist    four times, anywhere\n"
       "\n"
-      "Addresses are HOST:PORT, unix:PATH or shm:PATH (one host: payload stays in shared memory). Whoever reaches the "
-      "address can take part: listen on addresses that only your own machines reach.");
+      "Addresses are HOST:PORT, unix:PATH or shm:PATH (one host: payload stays in shared memory). One that other hosts "
+      "reach needs certificates and a secret, or --insecure.");
   command->add_option("--listen", flags->listen, "where replicas find it; port 0: any that is free")
       ->required()
       ->type_name("ADDRESS");
@@ -133,6 +140,7 @@ void add_server(CLI::App& app, int& status) {
   command->add_option("--history", flags->history, "its part of every event of the protocol, for `yoke check`")
       ->type_name("FILE");
   command->add_flag("--quiet", flags->quiet, "say nothing");
+  add_security_flags(*command, flags->security);
   command->callback([flags, &status] { status = run_server(*flags); });
 }
 

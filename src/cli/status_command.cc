@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/exit_status.h"
+#include "cli/security_flags.h"
 #include "cli/status_report.h"
 #include "cluster/watch.h"
 
@@ -14,10 +15,13 @@ namespace {
 struct StatusFlags {
   std::string address;
   bool json = false;
+  Security security;
 };
 
 int run_status(const StatusFlags& flags) {
-  const auto account = cluster::ask_account(flags.address, std::chrono::seconds(5));
+  const auto credentials = security::find_credentials(flags.security);
+  if (!credentials) return fail(credentials.error());
+  const auto account = cluster::ask_account(flags.address, *credentials, std::chrono::seconds(5));
   if (!account) return fail(account.error());
   const auto text = flags.json ? as_json(*account) : as_text(*account);
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -36,6 +40,7 @@ void add_status(CLI::App& app, int& status) {
       "  yoke status shm:/run/user/1000/yoke-x/s0   a job that `yoke launch` started says where at its start");
   command->add_option("address", flags->address, "where the first server listens")->required()->type_name("ADDRESS");
   command->add_flag("--json", flags->json, "the same as JSON");
+  add_security_flags(*command, flags->security);
   command->callback([flags, &status] { status = run_status(*flags); });
 }
 

@@ -89,13 +89,15 @@ Result<std::unique_ptr<Server>> Server::start(transport::Loop& loop, ServerOptio
   settings.arena = server->arena_;
   settings.progress = &server->progress_;
   settings.clock = &server->clock_;
+  settings.credentials = server->options_.credentials;
+  settings.say = server->options_.say;
   auto listener = transport::Listener::open(loop, *listen, settings, *server);
   if (!listener) return listener.error();
   server->listener_ = std::move(*listener);
   if (!server->first()) {
     const auto join = transport::parse_address(server->options_.join);
     if (!join) return join.error();
-    const auto fd = transport::dial(*join, server->options_.deadline);
+    const auto fd = transport::dial(*join, settings.credentials, server->options_.deadline);
     if (!fd) return fd.error();
     auto reached = server->listener_->address();
     if (reached.host == "0.0.0.0" || reached.host == "::") reached.host = own_host(*fd);
@@ -169,6 +171,8 @@ Status Server::admit_server(Peer& peer) {
     servers_[0] = &peer;
     return {};
   }
+  if (!peer.connection->peer_may_serve())
+    return Error{Code::refused, "its certificate is not that of a server (`yoke cert new` without --client makes one)"};
   if (peer.identity.shards != options_.shards || id == 0 || id >= options_.shards)
     return Error{Code::refused, fmt::format("shard {} of {} does not belong to a job with {} servers", id,
                                             peer.identity.shards, options_.shards)};

@@ -30,6 +30,7 @@ struct ServerOptions {
   // The job is over and everybody has left; or it cannot go on, and why.
   std::function<void(const Status&)> ended;
   std::shared_ptr<history::Recorder> recorder;
+  security::Credentials credentials;
 };
 
 class Server : public transport::Handler, public Outlet {

@@ -52,15 +52,17 @@ class Watcher : public transport::Handler {
 
 }  // namespace
 
-Result<wire::Account> ask_account(const std::string& address, Duration deadline) {
+Result<wire::Account> ask_account(const std::string& address, const security::Credentials& credentials,
+                                  Duration deadline) {
   const auto parsed = transport::parse_address(address);
   if (!parsed) return parsed.error();
-  const auto fd = transport::dial(*parsed, deadline);
+  const auto fd = transport::dial(*parsed, credentials, deadline);
   if (!fd) return fd.error();
   const auto identity = this_process(wire::Role::watcher, 0);
   transport::Settings settings;
   settings.introduction = wire::encode_identity(identity);
   settings.incarnation = identity.incarnation;
+  settings.credentials = credentials;
   Watcher watcher;
   transport::LoopThread thread("yoke-watch");  // ends before the watcher does
   thread.loop().post([&] { transport::adopt(thread.loop(), *fd, *parsed, settings, watcher); });

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "security/certificates.h"
+#include "security/credentials.h"
 #include "security/secret.h"
 
 namespace yoke::launch {
@@ -20,7 +21,8 @@ constexpr unsigned kDays = 365;
 }  // namespace
 
 bool has_own_keys(const Lookup& lookup) {
-  for (const auto* name : {"YOKE_SECRET_FILE", "YOKE_SECRET", "YOKE_CERTS", "YOKE_INSECURE"})
+  for (const auto* name : {security::kSecretFileVariable, security::kSecretVariable, security::kCertsVariable,
+                           security::kInsecureVariable})
     if (!value_of(lookup, name).empty()) return true;
   return false;
 }
@@ -50,8 +52,9 @@ Result<std::vector<std::string>> keep_job_keys(const JobKeys& keys, const std::s
                                                {certs + "/cert.pem", keys.certificate, false},
                                                {certs + "/key.pem", keys.key, true}})
     if (auto written = security::write_pem(path, text, is_private); !written) return written.error();
-  return std::vector<std::string>{"YOKE_SECRET_FILE=" + secret, "YOKE_CERTS=" + certs,
-                                  std::string("YOKE_PEER_NAME=") + kPeerName};
+  return std::vector<std::string>{fmt::format("{}={}", security::kSecretFileVariable, secret),
+                                  fmt::format("{}={}", security::kCertsVariable, certs),
+                                  fmt::format("{}={}", security::kPeerNameVariable, kPeerName)};
 }
 
 }  // namespace yoke::launch
