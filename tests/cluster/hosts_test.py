@@ -64,15 +64,30 @@ class HostsTest(HostsCase):
         self.assertIn("60 updates", "".join(self.finish(job) for job in jobs))
         self.assert_nothing_left()
 
+    def test_how_it_goes_is_told_to_who_has_the_keys(self):
+        jobs = [self.on(host, f"yoke launch --rank {host}/2 --meet {self.path('meet')} {LONG}") for host in (0, 1)]
+        self.training(2)
+        said = jobs[0].stdout.readline()
+        command = re.search(r"`(YOKE_SECRET_FILE=.* yoke status \S+)`", said)[1]
+        self.assertIn("training: step", self.finish(self.on(0, "env " + command)))
+        bare = command[command.index("yoke status"):] + " --insecure"
+        self.assertNotIn("training: step", self.finish(self.on(0, bare), status=1))
+        jobs[0].send_signal(signal.SIGTERM)
+        for job, status in zip(jobs, (143, 0)):
+            self.finish(job, status)
+
     def test_pods_of_an_indexed_job_meet_nowhere(self):
+        for command in ("cert new yoke-job job.yoke.internal", "secret new yoke-job/secret"):  # as the page says
+            self.run_command(f"yoke {command}")
         pods = [self.on(index, f"yoke launch --servers 2 {SHORT} --history h", JOB_COMPLETION_INDEX=str(index),
-                        KUBERNETES_SERVICE_HOST="10.96.0.1", YOKE_RANKS="2", YOKE_FIRST="10.78.0.1:7000")
-                for index in (1, 0)]
+                        KUBERNETES_SERVICE_HOST="10.96.0.1", YOKE_RANKS="2", YOKE_FIRST="10.78.0.1:7000",
+                        YOKE_SECRET_FILE=self.path("yoke-job/secret"), YOKE_CERTS=self.path("yoke-job"),
+                        YOKE_PEER_NAME="job.yoke.internal") for index in (1, 0)]
         text = [self.finish(pod) for pod in pods][1]
         self.assertIn("2 servers, 2 replicas on 2 ranks, 2 nodes", text)
         self.assertIn("60 updates", text)
         self.assertFalse(os.path.exists(self.path("meet")))
-        self.assert_nothing_left()
+        self.assert_gone()
 
     def test_a_killed_rank_ends_what_cannot_go_on_without_it(self):
         jobs = [self.on(host, f"yoke launch --rank {host}/2 --meet {self.path('meet')} --strategy sync --servers 2 {LONG}")
@@ -116,7 +131,7 @@ class HostsTest(HostsCase):
 class HostsLongTest(HostsCase):
     def test_the_documented_commands_as_they_are(self):
         jobs = [self.on(host, command) for host, command in enumerate(self.commands())]
-        texts = [job.communicate(timeout=900)[0] for job in jobs]
+        texts = [job.communicate(timeout=1800)[0] for job in jobs]
         self.assertEqual([job.returncode for job in jobs], [0, 0], texts)
         print(texts[0])
         self.assertGreaterEqual(float(re.search(r"test +accuracy (\S+),", texts[0])[1]), 0.87)

@@ -124,7 +124,7 @@ class MpirunTest(ClusterCase):
 class MpirunLongTest(ClusterCase):
     def test_the_documented_command_as_it_is(self):
         done = subprocess.run(["bash", "-c", documented("mpirun")], cwd=self.folder, env=self.environment, text=True,
-                              capture_output=True, timeout=900)
+                              capture_output=True, timeout=1800)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         print(done.stdout)
         self.assertGreaterEqual(float(re.search(r"test +accuracy (\S+),", done.stdout)[1]), 0.87)

@@ -103,7 +103,7 @@ class SlurmTest(SlurmCase):
 class SlurmLongTest(SlurmCase):
     def test_the_documented_command_as_it_is(self):
         done = subprocess.run(["bash", "-c", documented("srun")], cwd=self.folder, env=self.environment, text=True,
-                              capture_output=True, timeout=900)
+                              capture_output=True, timeout=1800)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         print(done.stdout)
         self.assertGreaterEqual(float(re.search(r"test +accuracy (\S+),", done.stdout)[1]), 0.87)
@@ -111,7 +111,7 @@ class SlurmLongTest(SlurmCase):
 
     def test_the_documented_batch_job_as_it_is(self):
         job = self.batch(documented("sbatch"))
-        wait_for("its end", lambda: re.search("JobState=(COMPLETED|FAILED)", self.state(job)), within=900)
+        wait_for("its end", lambda: re.search("JobState=(COMPLETED|FAILED)", self.state(job)), within=1800)
         text = self.read("out")
         self.assertGreaterEqual(float(re.search(r"test +accuracy (\S+),", text)[1]), 0.87, text)
         self.assertTrue(os.path.exists(self.path("cnn.safetensors")))
