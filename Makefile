@@ -5,7 +5,7 @@ BUILD := build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-.PHONY: all build setup train test bench format lint install clean help
+.PHONY: all build setup train test cluster-test bench format lint install clean help
 .DEFAULT_GOAL := build
 
 all: build
@@ -26,6 +26,10 @@ test: build ## every test: units, format, README, install, and once more under A
 	@ctest --test-dir $(BUILD) --output-on-failure -j2
 	@echo "make test: every test passed."
 
+cluster-test: build ## the commands of docs/clusters.md with Fashion-MNIST: mpirun, Slurm, two hosts (minutes, as root)
+	@set -e; for where in mpirun slurm hosts; do \
+	  /usr/bin/python3 tests/cluster/$${where}_test.py $(BUILD)/yoke --long; done
+
 bench: build ## every benchmark, one after another
 	@set -e; for program in $(BUILD)/*_bench; do echo "== $$program"; $$program; done
 
@@ -45,4 +49,4 @@ clean: ## remove every build
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
