@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "cli/exit_status.h"
-#include "cluster/server.h"
+#include "cluster/house.h"
 #include "launch/spawn.h"
 
 namespace yoke::cli {
@@ -51,7 +51,7 @@ int signals(bool launched) {
 int run_server(const ServerFlags& flags) {
   const auto shard = shard_of(flags.shard);
   if (!shard) return fail(shard.error());
-  cluster::ServerOptions options;
+  cluster::HouseOptions options;
   options.shard = shard->first;
   options.shards = shard->second;
   options.listen = flags.listen;
@@ -79,23 +79,23 @@ int run_server(const ServerFlags& flags) {
     end = status;
     loop.stop();
   };
-  auto server = cluster::Server::start(loop, options, transport::Arena::make());
-  if (!server) return fail(server.error());
+  auto house = cluster::House::open(loop, options);
+  if (!house) return fail(house.error());
   loop.watch(fd, EPOLLIN, [&](std::uint32_t) {
     signalfd_siginfo info{};
     while (read(fd, &info, sizeof info) == sizeof info) signal = static_cast<int>(info.ssi_signo);
-    (*server)->stop(fmt::format("server {} was told to end", options.shard));
+    (*house)->stop(fmt::format("server {} was told to end", options.shard));
   });
   if (ready) {
-    const auto line = (*server)->address() + "\n";
+    const auto line = (*house)->address() + "\n";
     [[maybe_unused]] const auto written = write(std::atoi(ready), line.data(), line.size());
     close(std::atoi(ready));
   } else if (!flags.quiet) {
-    fmt::print("shard {} of {} at {}\n", options.shard, options.shards, (*server)->address());
+    fmt::print("shard {} of {} at {}\n", options.shard, options.shards, (*house)->address());
     std::fflush(stdout);
   }
   loop.run();
-  server->reset();
+  house->reset();
   if (signal) return signal == SIGTERM ? kTerminated : kInterrupted;
   return end ? static_cast<int>(kDone) : fail(end.error());
 }

@@ -23,6 +23,8 @@ class BlockUpdates {
   BlockUpdates(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, UpdateOptions options,
                std::optional<wire::ShardId> shard = {});
 
+  // Takes over what the optimizers of another remember; its plan and its groups are the same. Nothing runs on either.
+  void go_on_from(BlockUpdates& former) { memories_ = std::move(former.memories_); }
   // The replica's gradients will come. Before its first; while nothing runs that it was not called for already.
   void expect(wire::ReplicaId replica);
   // From any thread, different blocks at the same time.

@@ -9,8 +9,8 @@
 #include <latch>
 #include <mutex>
 
+#include "cluster/house.h"
 #include "cluster/identity.h"
-#include "cluster/server.h"
 #include "history/checker.h"
 #include "history/merge.h"
 #include "train/session.h"
@@ -40,10 +40,9 @@ class Folder {
 class Servers {
  public:
   Servers(const std::string& transport, std::uint32_t count, bool record = false) {
-    std::vector<std::unique_ptr<cluster::Server>> started;
     for (std::uint32_t i = 0; i < count; ++i) {
       auto& host = hosts_.emplace_back(std::make_unique<Host>());
-      cluster::ServerOptions options;
+      cluster::HouseOptions options;
       options.shard = i;
       options.shards = count;
       options.listen =
@@ -56,11 +55,11 @@ class Servers {
       if (record) options.recorder = host->recorder = std::make_shared<history::Recorder>();
       std::promise<void> up;
       host->thread.loop().post([&] {
-        host->server = cluster::Server::start(host->thread.loop(), options, transport::Arena::make()).or_throw();
+        host->house = cluster::House::open(host->thread.loop(), options).or_throw();
         up.set_value();
       });
       up.get_future().wait();
-      if (i == 0) join_ = host->server->address();
+      if (i == 0) join_ = host->house->address();
     }
   }
   ~Servers() {
@@ -82,7 +81,7 @@ class Servers {
  private:
   struct Host {
     transport::LoopThread thread{"test-server"};
-    std::unique_ptr<cluster::Server> server;
+    std::unique_ptr<cluster::House> house;
     std::shared_ptr<history::Recorder> recorder;
     std::promise<Status> ended;
     std::atomic<bool> told{false};

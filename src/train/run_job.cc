@@ -91,6 +91,8 @@ Result<Summary> run_threads(const Options& options, const wire::JobTerms& terms,
 Result<Summary> run_member(const Options& options, const wire::JobTerms& terms, const Body& body) {
   const auto& processes = options.processes;
   auto joined = cluster::Member::join({.join = processes.join,
+                                       .container = processes.container,
+                                       .about = processes.about,
                                        .replica = processes.replica,
                                        .listen = processes.listen,
                                        .hosts_shard = processes.hosts_shard,

@@ -25,6 +25,11 @@ class SocketConnection : public Connection {
   void grant(std::uint64_t bytes) override;
   void close(const std::string& why) override;
   void finish(const std::string& why) override;
+  void belong_to(std::shared_ptr<Arena> arena, std::shared_ptr<const std::atomic<std::uint64_t>> progress) override {
+    settings_.arena = std::move(arena);
+    progress_ = std::move(progress);
+    settings_.progress = progress_.get();
+  }
 
  private:
   struct Frame {  // on its way out
@@ -87,7 +92,8 @@ class SocketConnection : public Connection {
   Loop& loop_;
   int fd_;
   const bool shared_memory_;
-  const Settings settings_;
+  Settings settings_;
+  std::shared_ptr<const std::atomic<std::uint64_t>> progress_;  // of the job that it belongs to
   Handler& handler_;
   bool down_ = false;
   bool up_ = false;
