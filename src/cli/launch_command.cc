@@ -9,6 +9,7 @@
 #include "cli/exit_status.h"
 #include "cli/job_flags.h"
 #include "cli/launching.h"
+#include "cli/processes.h"
 #include "launch/words.h"
 
 namespace yoke::cli {
@@ -17,7 +18,7 @@ namespace {
 struct LaunchFlags {
   TrainFlags train;
   std::optional<std::uint32_t> servers;
-  std::string transport = "shm";
+  std::string transport = "shm", join;
 };
 
 Result<std::uint32_t> servers_of(const LaunchFlags& flags) {
@@ -28,6 +29,11 @@ Result<std::uint32_t> servers_of(const LaunchFlags& flags) {
                    fmt::format("--servers {}: mirrored has no servers, every replica hosts a slice of the parameters; "
                                "leave it out, or use --strategy sync",
                                *flags.servers)};
+    return 0u;
+  }
+  if (!options.processes.container.empty()) {
+    if (flags.servers)
+      return Error{Code::invalid_argument, "--servers: the servers of a container run already: leave it out"};
     return 0u;
   }
   const auto servers = flags.servers.value_or(options.shards);
@@ -59,8 +65,8 @@ Status check_for_program(const std::vector<std::string>& words) {
 int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& typed,
         const std::vector<std::string>& words, const std::vector<std::string>& program) {
   LaunchPlan plan;
-  plan.words =
-      without_flags(words, {"--servers", "--transport", "--history", "--config"}, {"--check", "--print-config"});
+  plan.words = without_flags(words, {"--servers", "--transport", "--history", "--config", "--container", "--join"},
+                             {"--check", "--print-config"});
   if (program.empty()) {
     if (auto checked = complete(flags.train, command); !checked) return fail(checked.error());
   } else if (auto checked = check_for_program(plan.words); !checked) {
@@ -70,10 +76,12 @@ int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& t
     fmt::print("{}", to_config(command));
     return kDone;
   }
+  if (auto checked = check_container(flags.train, flags.join); !checked) return fail(checked.error());
   const auto servers = servers_of(flags);
   if (!servers) return fail(servers.error());
   plan.servers = *servers;
   plan.flags = flags.train;
+  plan.join = flags.join;
   plan.transport = flags.transport;
   plan.program = program;
   plan.typed = {"launch"};
@@ -96,6 +104,7 @@ void add_launch(CLI::App& app, const std::vector<std::string>& typed, const std:
           "Examples:\n"
           "  yoke launch --servers 2 --replicas 4 --strategy sync --spares 1  Fashion-MNIST over shared memory\n"
           "  yoke launch --strategy mirrored --replicas 2  all-reduce, no servers\n"
+          "  yoke launch --container fashion --join 10.0.0.1:7000  in a container of servers that run already\n"
           "  yoke launch --servers 2 --replicas 4 -- ./digits --epochs 3  a program of your own\n"
           "  yoke launch --replicas 8 --spares 1 --model synthetic:1M:20ms --steps 500 --slow 0:10 --check\n"
           "\n") +
@@ -111,6 +120,7 @@ void add_launch(CLI::App& app, const std::vector<std::string>& typed, const std:
       ->type_name("shm|unix|tcp")
       ->capture_default_str()
       ->group(group);
+  add_container_flags(*command, flags->train.options, &flags->join);
   add_train_flags(*command, flags->train);
   command->callback(
       [flags, command, &typed, &words, &program, &status] { status = run(*flags, *command, typed, words, program); });

@@ -44,7 +44,9 @@ class Launching {
     launch::LocalJob job;
     job.servers = plan_.servers;
     job.replicas = plan_.flags.options.replicas;
-    if (plan_.servers == 0) {
+    job.join = plan_.join;
+    job.served_elsewhere = !plan_.join.empty();
+    if (plan_.servers == 0 && plan_.join.empty()) {
       auto join = plan_.transport == "tcp" ? launch::free_loopback_address() : address("r0");
       if (!join) return join.error();
       job.join = *join;
@@ -107,7 +109,11 @@ class Launching {
   launch::ChildSpec replica(std::uint32_t i, const std::string& join) {
     launch::ChildSpec spec;
     spec.name = fmt::format("replica {}", i);
-    if (i == 0 && !plan_.flags.quiet)
+    const auto& container = plan_.flags.options.processes.container;
+    if (i == 0 && !plan_.flags.quiet && !container.empty())
+      fmt::print("container {}, {} replica{}; `yoke status {} --container {}` tells how it goes\n", container,
+                 plan_.flags.options.replicas, plan_.flags.options.replicas == 1 ? "" : "s", join, container);
+    else if (i == 0 && !plan_.flags.quiet)
       fmt::print("{} server{}, {} replica{}; `yoke status {}` tells how it goes\n", plan_.servers,
                  plan_.servers == 1 ? "" : "s", plan_.flags.options.replicas,
                  plan_.flags.options.replicas == 1 ? "" : "s", join);
@@ -116,6 +122,7 @@ class Launching {
                         fmt::format("{}={}", launch::kReplicaVariable, i),
                         std::string(kCommandVariable) + "=" + launch::join_words(plan_.typed),
                         std::string(kResultVariable) + "=" + result_file()};
+    if (!container.empty()) spec.environment.push_back(std::string(kContainerVariable) + "=" + container);
     if (plan_.program.empty()) {
       spec.argv = {self_, "replica"};
       const auto words = job_words();
@@ -206,6 +213,21 @@ std::vector<std::string> without_flags(const std::vector<std::string>& words,
     kept.push_back(words[i]);
   }
   return kept;
+}
+
+Status check_container(const TrainFlags& flags, const std::string& join) {
+  const auto& container = flags.options.processes.container;
+  if (container.empty() != join.empty())
+    return Error{Code::invalid_argument,
+                 join.empty() ? "--container " + container +
+                                    ": say with --join ADDRESS where the first server of `yoke serve` listens"
+                              : "--join is of a job in a container: say with --container NAME which (or start `yoke "
+                                "replica`)"};
+  if (!container.empty() && (flags.check || !flags.history.empty()))
+    return Error{Code::invalid_argument,
+                 "--check and --history need the servers' part, and servers with containers record nothing: leave them "
+                 "out"};
+  return {};
 }
 
 int run_launch(const LaunchPlan& plan) {

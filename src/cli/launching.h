@@ -10,12 +10,16 @@ namespace yoke::cli {
 
 struct LaunchPlan {
   TrainFlags flags;                  // of the job; checked
-  std::uint32_t servers = 1;         // 0: mirrored
+  std::uint32_t servers = 1;         // 0: mirrored, or a container
+  std::string join;                  // a container: where its servers are
   std::string transport = "shm";     // or unix, tcp
   std::vector<std::string> words;    // the job's flags, for every replica
   std::vector<std::string> program;  // of the user's own, with its words; empty: `yoke replica`
   std::vector<std::string> typed;    // the command as it was typed, without `yoke`
 };
+
+// Where a job in a container joins: --join, which goes with --container alone.
+Status check_container(const TrainFlags& flags, const std::string& join);
 
 // Returns the exit status.
 int run_launch(const LaunchPlan& plan);

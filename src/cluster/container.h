@@ -29,6 +29,10 @@ struct Container {
   std::vector<Newcomer> waiting;          // until the job that is ending has ended
   std::optional<std::uint64_t> next_run;  // likewise; what the first server has begun
 
+  std::optional<wire::Version> saved;   // the version that its file has
+  bool doomed = false;                  // it is removed as soon as its job has ended ...
+  std::vector<std::uint64_t> removers;  // ... and these orders are done then
+
   // Its networks: those of the job, and those that the job has not asked for yet.
   Networks networks() const;
   // Updates that its values have behind them.

@@ -75,8 +75,14 @@ Status HostedNetwork::bring(const wire::FirstValues& where, std::span<const floa
 void HostedNetwork::go_on_from(HostedNetwork& former) {
   before_ = former.version();
   if (store_ && former.store_) store_->go_on_from(*former.store_, layout_.groups == former.layout_.groups);
-  frozen_ = std::move(former.frozen_);
+  frozen_ = former.frozen_;  // a copy: somebody may be writing the former to a file
   initialised_ = true;
+}
+
+void HostedNetwork::restored(wire::Version version) {
+  before_ = version;
+  initialised_ = true;
+  freeze();
 }
 
 void HostedNetwork::freeze() {

@@ -50,6 +50,7 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
                 Outlet& outlet, Workers& workers, std::shared_ptr<transport::Arena> arena,
                 std::shared_ptr<history::Recorder> recorder);
 
+  std::uint32_t number() const { return network_; }
   wire::ShardId shard() const { return id_; }
   const wire::JobTerms& terms() const { return terms_; }
   const Layout& layout() const { return layout_; }
@@ -66,6 +67,11 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   void brought() { initialised_ = true; }
   bool initialised() const { return initialised_; }
   const std::vector<std::vector<float>>& frozen() const { return frozen_; }  // by slot; on the first server
+  // Null: this server hosts no part of it.
+  ShardStore* store() const { return store_.get(); }
+  // The values and the optimizer's state have been put back from a file: nobody trains them, and so many updates are
+  // behind them.
+  void restored(wire::Version version);
   // Takes over the values of one that is frozen, and the optimizer's state too where that means the same in both.
   void go_on_from(HostedNetwork& former);
   ShardStore::Values first(wire::BlockId block) const { return store_->present(block); }

@@ -10,6 +10,12 @@ namespace yoke::cluster {
 
 using wire::Role;
 
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(5);  // for the first house to end the jobs
+
+}  // namespace
+
 House::House(transport::Loop& loop, HouseOptions options)
     : loop_(loop),
       options_(std::move(options)),
@@ -21,6 +27,7 @@ House::House(transport::Loop& loop, HouseOptions options)
 
 House::~House() {
   loop_.cancel(patience_);
+  loop_.cancel(save_timer_);
   for (auto& [connection, guest] : guests_) guest.server = nullptr;
 }
 
@@ -37,6 +44,10 @@ Result<std::unique_ptr<House>> House::open(transport::Loop& loop, HouseOptions o
     auto& only = house->containers_[""];
     settings.arena = only.arena;
     settings.progress = only.progress.get();
+  }
+  if (house->lodges() && !house->options_.containers->state.empty()) {
+    if (auto loaded = house->load(); !loaded) return loaded.error();
+    if (house->first()) house->save_now_and_then();
   }
   auto listener = transport::Listener::open(loop, *listen, settings, *house);
   if (!listener) return listener.error();
@@ -70,10 +81,12 @@ Status House::receive(transport::Connection& connection, const wire::Identity& i
                       const std::string& introduction) {
   if (identity.role == Role::server) return link_up(connection, identity, introduction);
   if (ending_) return Error{Code::refused, lodges() ? "the servers are being stopped" : "the job is over"};
+  if (identity.role == Role::keeper) return admit_keeper(connection, identity);
   auto container = container_for(identity);
   if (!container) return container.error();
   (*container)->used = transport::Loop::now();
   const auto& server = (*container)->server;
+  if ((*container)->doomed) return Error{Code::refused, "the container is being removed"};
   if (server && !(server->ending() && lodges())) {
     let_in(**container, connection, identity, introduction);
   } else if (identity.role != Role::replica) {
@@ -130,7 +143,11 @@ void House::on_message(transport::Connection& connection, transport::Incoming me
   }
   auto decoded = wire::decode(message.control);
   if (!decoded) return connection.close(connection.peer() + ": " + decoded.error().message);
-  on_link_message(guest->second, std::move(*decoded));
+  if (guest->second.kind == Guest::Kind::link) return on_link_message(guest->second, std::move(*decoded));
+  if (const auto* order = std::get_if<wire::Order>(&*decoded))
+    on_order(connection, guest->second.identity, *order);
+  else
+    turn_away(connection, "a keeper gives orders, and says nothing else");
 }
 
 void House::on_down(transport::Connection& connection, const transport::Failure& failure) {
@@ -142,6 +159,12 @@ void House::on_down(transport::Connection& connection, const transport::Failure&
     return;
   }
   const auto& guest = node.mapped();
+  if (guest.kind == Guest::Kind::keeper) {
+    asked_.erase(guest.identity.incarnation);
+    if (const auto order = orders_.find(guest.identity.incarnation); order != orders_.end())
+      order->second.keeper = nullptr;
+    return;
+  }
   if (guest.kind == Guest::Kind::link) return link_down(connection, failure);
   if (guest.kind == Guest::Kind::channel) {
     const auto& channel = static_cast<Channel&>(connection);
@@ -194,6 +217,12 @@ void House::over(const std::string& name, std::uint64_t run, const Status& statu
     return consider_the_end();
   }
   if (!status) say(fmt::format("{}: {}", name, status.error().message));
+  if (container.doomed) {
+    const auto removers = std::move(container.removers);
+    erase(name);
+    for (const auto token : removers) done(token, 0, "");
+    return consider_the_end();
+  }
   const auto next = std::exchange(container.next_run, std::nullopt);
   if (!ending_ && next && links_.contains(0))
     begin(name, container, *next);
@@ -214,12 +243,22 @@ Status House::afford(const std::string& name, const wire::Open& open) const {
   return afford_network(open, options_.shard, name, limits.container_memory, limits.memory, others);
 }
 
-void House::stop(const std::string& reason) {
-  if (ending_) return;
-  ending_ = lodges() ? Status{} : Error{Code::cancelled, reason};
+void House::stop_jobs(const std::string& reason) {
   for (auto& [name, container] : containers_) {
     for (const auto& newcomer : std::exchange(container.waiting, {})) turn_away(*newcomer.connection, reason);
     if (container.server) container.server->stop(reason);
+  }
+}
+
+// The first house ends the jobs: then its last word is behind the last commit, and all parts are of one version.
+void House::stop(const std::string& reason) {
+  if (ending_) return;
+  ending_ = lodges() ? Status{} : Error{Code::cancelled, reason};
+  if (const auto link = links_.find(0); lodges() && !first() && link != links_.end()) {
+    link->second.connection->send(wire::encode(wire::Order{wire::Order::Kind::stop}));
+    patience_ = loop_.after(kPatience, [this, reason] { stop_jobs(reason); });
+  } else {
+    stop_jobs(reason);
   }
   consider_the_end();
 }
@@ -228,6 +267,12 @@ void House::consider_the_end() {
   if (!ending_ || ended_) return;
   for (const auto& [name, container] : containers_)
     if (container.server) return;
+  if (lodges() && !options_.containers->state.empty() && !std::exchange(saved_all_, true))
+    for (const auto& [name, container] : containers_)
+      save(name, [this](const Status& saved) {
+        if (!saved) ending_ = saved;
+      });
+  if (saving_ > 0) return;
   ended_ = true;
   if (options_.ended) options_.ended(*ending_);
 }

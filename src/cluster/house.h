@@ -4,7 +4,7 @@
 // Several houses make one set of servers. That of shard 0 is the first: there jobs begin and end. Each of the others
 // has one link to it, over which they hear of every job, in the order in which things happen; replicas come to each by
 // themselves. house.cc has who comes to the door, house_links.cc what the houses say to each other, house_orders.cc
-// what keepers want.
+// what keepers want, house_state.cc what is on the disk.
 //
 // Lives on a loop, whose thread owns all of it.
 #pragma once
@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -27,6 +28,8 @@ struct Lodging {
   std::size_t most = 1000;             // containers
   std::uint64_t container_memory = 0;  // bytes that one may take on this server; 0: no limit
   std::uint64_t memory = 0;            // and all together
+  std::string state;                   // folder where containers outlive the process; empty: they do not
+  Duration save_every{};               // how often they are saved there besides the end; 0: only when told
 };
 
 struct HouseOptions {
@@ -90,10 +93,13 @@ class House : public transport::Handler {
               const std::string& introduction);
   static void turn_away(transport::Connection& connection, const std::string& reason);
 
+  Status admit_keeper(transport::Connection& connection, const wire::Identity& identity);
+
   // --- jobs ---
   void begin(const std::string& name, Container& container, std::uint64_t run);
   void over(const std::string& name, std::uint64_t run, const Status& status);
   Status afford(const std::string& name, const wire::Open& open) const;
+  void stop_jobs(const std::string& reason);
   void consider_the_end();
 
   // --- the other houses ---
@@ -108,6 +114,35 @@ class House : public transport::Handler {
   std::shared_ptr<Channel> open_channel(Container& container, const std::string& name, wire::ShardId to);
   void announce(const std::string& name, const Container& container, const Link& link) const;
 
+  // --- keepers ---
+  struct Captured {  // a network of a container, at one version
+    std::shared_ptr<HostedNetwork> network;
+    wire::Version version = 0;
+    std::vector<std::pair<wire::BlockId, ShardStore::Values>> blocks;
+  };
+  using Capture = std::vector<Captured>;
+  struct Pending {  // an order that is not done yet
+    transport::ConnectionPtr keeper;
+    std::set<wire::ShardId> waiting;  // for these servers
+    std::string problem;
+  };
+  void on_order(transport::Connection& connection, const wire::Identity& keeper, wire::Order order);
+  void on_passed_on(wire::ShardId from, const wire::Order& order);
+  void save_everywhere(const std::string& name, std::uint64_t token);
+  void remove(const std::string& name, std::uint64_t token);
+  void done(std::uint64_t token, wire::ShardId by, const std::string& problem);
+  Capture capture(const std::string& name) const;
+  void hand_over(std::uint64_t token);
+  static void send(transport::Connection& keeper, std::uint64_t token, const Capture& capture);
+  wire::Containers list(const std::string& only) const;
+
+  // --- the disk ---
+  std::string file_of(const std::string& name) const;
+  Status load();
+  void save(const std::string& name, std::function<void(const Status&)> then);
+  void save_now_and_then();
+  void erase(const std::string& name);
+
   transport::Loop& loop_;
   HouseOptions options_;
   transport::Settings settings_;
@@ -120,9 +155,15 @@ class House : public transport::Handler {
   std::map<std::string, Container> containers_;  // by name; the job without a name has none
   std::uint64_t runs_;                           // the number of the last; later ones are larger, also in a later life
   const transport::Connection* dialled_ = nullptr;
-  std::optional<Status> ending_;  // it is, and how
+  std::map<std::uint64_t, Pending> orders_;                  // by token
+  std::map<std::uint64_t, Capture> captures_;                // by token: for keepers that have not asked here yet
+  std::map<std::uint64_t, transport::ConnectionPtr> asked_;  // by token: who waits for the first house's word
+  std::set<std::string> damaged_;                            // containers whose files could not be read
+  std::size_t saving_ = 0;                                   // that workers write
+  std::optional<Status> ending_;                             // it is, and how
+  bool saved_all_ = false;                                   // at the end
   bool ended_ = false;
-  transport::Loop::Timer patience_ = 0;
+  transport::Loop::Timer patience_ = 0, save_timer_ = 0;
   std::jthread dialler_;
   Workers workers_;  // last: it waits for passes that use the rest
 };

@@ -100,7 +100,12 @@ void House::link_down(transport::Connection& connection, const transport::Failur
                                [&](const auto& entry) { return entry.second.connection.get() == &connection; });
   if (it != links_.end()) {
     if (lodges()) say(fmt::format("{} is gone: {}", in_words(it->second.identity), failure.text));
+    const auto shard = it->first;
     links_.erase(it);
+    std::vector<std::uint64_t> waiting;
+    for (const auto& [token, order] : orders_)
+      if (order.waiting.contains(shard)) waiting.push_back(token);
+    for (const auto token : waiting) done(token, shard, "it is gone");
   }
   const auto channels = channels_;
   for (const auto& [key, channel] : channels)
@@ -132,6 +137,10 @@ void House::on_link_message(const Guest& guest, wire::JobMessage message) {
   const auto id = guest.identity.id;
   if (auto* enclosed = std::get_if<wire::Enclosed>(&message)) {
     on_enclosed(id, *enclosed);
+  } else if (const auto* order = std::get_if<wire::Order>(&message)) {
+    on_passed_on(id, *order);
+  } else if (const auto* order_done = std::get_if<wire::OrderDone>(&message)) {
+    done(order_done->token, id, order_done->problem);
   } else if (const auto* refusal = std::get_if<wire::Refusal>(&message)) {
     if (!ending_ && !lodges()) ending_ = Error{Code::refused, refusal->reason};
     say(fmt::format("{} refuses this server: {}", in_words(guest.identity), refusal->reason));

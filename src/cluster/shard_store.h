@@ -57,6 +57,8 @@ class ShardStore {
   void find_then(wire::BlockId block, Part& part) const;
   // The number of the present version.
   wire::Version version() const { return version_; }
+  // What the optimizer remembers; to be saved and put back while nothing runs.
+  BlockUpdates& updates() { return updates_; }
   // There was memory for the first version.
   bool ready() const { return present_ != nullptr; }
 

@@ -9,7 +9,7 @@
 
 namespace yoke::cluster {
 
-// The account of the first server, which listens at `address`.
-Result<wire::Account> ask_account(const std::string& address, Duration deadline);
+// The account of the first server, which listens at `address`; where it hosts containers, of the job in this one.
+Result<wire::Account> ask_account(const std::string& address, const std::string& container, Duration deadline);
 
 }  // namespace yoke::cluster

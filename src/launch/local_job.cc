@@ -102,7 +102,7 @@ class Running {
       if (--left_ == 0) {
         deadline_ = Clock::now() + (all_failed() ? job_.patience.servers_fail : job_.patience.servers_end);
       } else if (job_.servers == 0 && failed(*child.ending()) && end_.signal == 0) {  // nor can the others go on
-        deadline_ = std::min(deadline_, Clock::now() + job_.patience.replicas_notice);
+        if (!job_.served_elsewhere) deadline_ = std::min(deadline_, Clock::now() + job_.patience.replicas_notice);
       } else if (job_.servers == 0 && !over_) {  // one that is stopped or hung keeps nobody
         over_ = Clock::now();
         deadline_ = std::min(deadline_, *over_ + job_.patience.look);

@@ -24,13 +24,14 @@ struct Patience {
 };
 
 struct LocalJob {
-  std::uint32_t servers = 1;  // 0: the replicas host the parameters themselves
+  std::uint32_t servers = 1;      // 0: the replicas host the parameters themselves ...
+  bool served_elsewhere = false;  // ... or servers do that somebody else has started
   std::uint32_t replicas = 1;
   // The words that start server `i`, told where the first one listens (""; for the first itself).
   std::function<ChildSpec(std::uint32_t i, const std::string& join)> server;
   // The words that start replica `i`. Without servers, `join` is where replica 0 will listen.
   std::function<ChildSpec(std::uint32_t i, const std::string& join)> replica;
-  std::string join;                   // without servers
+  std::string join;                   // where there are no servers to be started
   std::string stopping = "stopping";  // said once when the launcher is told to stop
   Patience patience;
 };
