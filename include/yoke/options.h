@@ -62,6 +62,15 @@ enum class Buffers {
 enum class OptimizerState { shared, per_replica };
 
 // Where the replicas are. By default all of them are threads of this process.
+// What a process shows to the others of its job, and demands of them. What is empty is taken from the environment:
+// YOKE_SECRET_FILE (or YOKE_SECRET, the secret itself), YOKE_CERTS, YOKE_PEER_NAME, YOKE_INSECURE=1.
+struct Security {
+  std::string secret_file;   // `yoke secret new` makes one; only its owner may read it
+  std::string certificates;  // a folder that `yoke cert new` makes; TCP is then TLS 1.3, both sides authenticated
+  std::string peer_name;     // the name that the others' certificates must have; empty: the host that was dialled
+  bool insecure = false;     // addresses that other hosts reach, without both of these: whoever reaches them takes part
+};
+
 struct Processes {
   // The address at which the job's first server listens: this process is then one replica of that job, and the others
   // are processes of their own. Empty: every replica is a thread of this process.
@@ -76,6 +85,7 @@ struct Processes {
   std::string listen;
   std::uint32_t hosts_shard = 0;  // it is the server of this shard ...
   std::uint32_t hosts_of = 1;     // ... of so many
+  Security security;
 };
 
 struct Options {

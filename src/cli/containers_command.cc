@@ -9,6 +9,8 @@
 #include "cli/containers_report.h"
 #include "cli/exit_status.h"
 #include "cli/outputs.h"
+#include "cli/processes.h"
+#include "cli/security_flags.h"
 #include "cluster/keeper.h"
 #include "train/model_file.h"
 #include "yoke/version.h"
@@ -17,24 +19,37 @@ namespace yoke::cli {
 namespace {
 
 struct ContainersFlags {
-  std::string at, name, file;
+  std::string at, name, file, keeper_of;
   bool json = false, force = false;
+  Security security;
 };
 
-Status check(const ContainersFlags& flags) {
-  if (!flags.at.empty()) return {};
-  return Error{Code::invalid_argument, "say with --at ADDRESS where the first server listens (or have YOKE_AT set)"};
+Result<cluster::KeeperOptions> keeper(const ContainersFlags& flags) {
+  if (flags.at.empty())
+    return Error{Code::invalid_argument, "say with --at ADDRESS where the first server listens (or have YOKE_AT set)"};
+  auto credentials = security::find_credentials(flags.security);
+  if (!credentials) return credentials.error();
+  return cluster::KeeperOptions{
+      .at = flags.at, .container = flags.name, .keeper_of = flags.keeper_of, .credentials = std::move(*credentials)};
 }
 
 void add_at(CLI::App& command, ContainersFlags& flags) {
   command.add_option("--at", flags.at, "where the first server (shard 0) listens")
       ->type_name("ADDRESS")
       ->envname("YOKE_AT");
+  command
+      .add_option("--container", flags.keeper_of,
+                  "be the keeper of this container alone, with its secret (`yoke serve --secrets`)")
+      ->type_name("NAME")
+      ->envname(kContainerVariable);
+  add_security_flags(command, flags.security);
 }
 
 int list(const ContainersFlags& flags) {
-  if (auto checked = check(flags); !checked) return fail(checked.error());
-  const auto containers = cluster::list_containers({.at = flags.at});
+  auto options = keeper(flags);
+  if (!options) return fail(options.error());
+  options->container = flags.keeper_of;
+  const auto containers = cluster::list_containers(*options);
   if (!containers) return fail(containers.error());
   const auto text = flags.json ? as_json(*containers) : as_text(*containers);
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -42,9 +57,9 @@ int list(const ContainersFlags& flags) {
 }
 
 int order(const ContainersFlags& flags, wire::Order::Kind kind, const std::string& done) {
-  if (auto checked = check(flags); !checked) return fail(checked.error());
-  if (auto given = cluster::give_order({.at = flags.at, .container = flags.name}, kind, flags.force); !given)
-    return fail(given.error());
+  const auto options = keeper(flags);
+  if (!options) return fail(options.error());
+  if (auto given = cluster::give_order(*options, kind, flags.force); !given) return fail(given.error());
   fmt::print("{}\n", done);
   return kDone;
 }
@@ -69,9 +84,10 @@ State state_of(const std::vector<cluster::NetworkSnapshot>& networks) {
 }
 
 int snapshot(const ContainersFlags& flags) {
-  if (auto checked = check(flags); !checked) return fail(checked.error());
+  const auto options = keeper(flags);
+  if (!options) return fail(options.error());
   if (auto writable = can_write("FILE", flags.file); !writable) return fail(writable.error());
-  const auto networks = cluster::take_snapshot({.at = flags.at, .container = flags.name});
+  const auto networks = cluster::take_snapshot(*options);
   if (!networks) return fail(networks.error());
   if (auto written = train::write_model(flags.file, state_of(*networks)); !written) return fail(written.error());
   fmt::print("version {} of {} is in {}\n", networks->front().version, flags.name, flags.file);

@@ -10,6 +10,7 @@
 #include "cli/job_flags.h"
 #include "cli/launching.h"
 #include "cli/processes.h"
+#include "cli/security_flags.h"
 #include "launch/words.h"
 
 namespace yoke::cli {
@@ -65,8 +66,9 @@ Status check_for_program(const std::vector<std::string>& words) {
 int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& typed,
         const std::vector<std::string>& words, const std::vector<std::string>& program) {
   LaunchPlan plan;
-  plan.words = without_flags(words, {"--servers", "--transport", "--history", "--config", "--container", "--join"},
-                             {"--check", "--print-config"});
+  std::vector<std::string> own{"--servers", "--transport", "--history", "--config", "--container", "--join"};
+  own.insert(own.end(), std::begin(kSecurityFlags), std::end(kSecurityFlags));
+  plan.words = without_flags(words, own, {"--check", "--print-config", kInsecureFlag});
   if (program.empty()) {
     if (auto checked = complete(flags.train, command); !checked) return fail(checked.error());
   } else if (auto checked = check_for_program(plan.words); !checked) {
@@ -121,6 +123,7 @@ void add_launch(CLI::App& app, const std::vector<std::string>& typed, const std:
       ->capture_default_str()
       ->group(group);
   add_container_flags(*command, flags->train.options, &flags->join);
+  add_security_flags(*command, flags->train.options.processes.security);
   add_train_flags(*command, flags->train);
   command->callback(
       [flags, command, &typed, &words, &program, &status] { status = run(*flags, *command, typed, words, program); });

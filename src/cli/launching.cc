@@ -12,6 +12,7 @@
 #include "cli/exit_status.h"
 #include "cli/outputs.h"
 #include "cli/processes.h"
+#include "cli/security_flags.h"
 #include "history/checker.h"
 #include "history/history_file.h"
 #include "history/merge.h"
@@ -37,6 +38,7 @@ class Launching {
     auto scratch = launch::Scratch::make(lookup);
     if (!scratch) return scratch.error();
     scratch_ = std::move(*scratch);
+    if (auto passed = pass_on(plan_.flags.options.processes.security, scratch_->path()); !passed) return passed.error();
     std::error_code unknown;
     self_ = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
     if (unknown) return Error{Code::unsupported, "this program's own file cannot be found in /proc"};

@@ -9,6 +9,7 @@
 #include "cli/config_file.h"
 #include "cli/exit_status.h"
 #include "cli/processes.h"
+#include "cli/security_flags.h"
 #include "cli/train_flags.h"
 #include "cli/training.h"
 #include "launch/words.h"
@@ -87,6 +88,7 @@ void add_replica(CLI::App& app, const std::vector<std::string>& words, int& stat
       ->add_option("--listen", flags->listen, "mirrored: where this replica's slice is found; by default beside --join")
       ->type_name("ADDRESS")
       ->group(group);
+  add_security_flags(*command, flags->train.options.processes.security);
   add_train_flags(*command, flags->train);
   command->callback([flags, command, &words, &status] { status = run(*flags, *command, words); });
 }

@@ -12,7 +12,7 @@ namespace {
 
 struct ServeFlags {
   ServingFlags serving;
-  std::string container_memory, memory, state;
+  std::string container_memory, memory, state, secrets;
   std::size_t containers = cluster::Lodging().most;
   double save_every = 0;
 };
@@ -23,6 +23,7 @@ int run_serve(const ServeFlags& flags) {
   cluster::Lodging lodging;
   lodging.most = flags.containers;
   lodging.state = flags.state;
+  lodging.secrets = flags.secrets;
   lodging.save_every = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(flags.save_every));
   for (const auto& [flag, text, to] :
        {std::tuple{"--container-memory", &flags.container_memory, &lodging.container_memory},
@@ -69,6 +70,12 @@ void add_serve(CLI::App& app, int& status) {
       ->type_name("BYTES")
       ->group(group);
   command->add_option("--state", flags->state, "where containers are saved, and loaded from at the start")
+      ->type_name("DIR")
+      ->group(group);
+  command
+      ->add_option("--secrets", flags->secrets,
+                   "folder with one secret a container, in a file of its name (`yoke secret new DIR/NAME`); the others "
+                   "have the servers' own")
       ->type_name("DIR")
       ->group(group);
   command->add_option("--save-every", flags->save_every, "save what has changed; the first server's is for all of them")

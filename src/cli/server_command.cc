@@ -36,12 +36,14 @@ void add_server(CLI::App& app, int& status) {
       "the job is over. (`yoke launch` starts servers by itself; `yoke serve` stays, for many jobs.)");
   command->footer(
       "Examples, a job on two hosts:\n"
+      "  yoke secret new job.secret; yoke cert new certs 10.0.0.1 10.0.0.2      once; both to every host\n"
+      "  export YOKE_SECRET_FILE=job.secret YOKE_CERTS=certs                    on every host\n"
       "  yoke server --listen 10.0.0.1:7000 --shard 0/2                         on the first host\n"
       "  yoke server --listen 10.0.0.2:7000 --shard 1/2 --join 10.0.0.1:7000    on the second\n"
       "  yoke replica --join 10.0.0.1:7000 --replicas 4 --data fashion-mnist    four times, anywhere\n"
       "\n"
-      "Addresses are HOST:PORT, unix:PATH or shm:PATH (one host: payload stays in shared memory). Whoever reaches the "
-      "address can take part: listen on addresses that only your own machines reach.");
+      "Addresses are HOST:PORT, unix:PATH or shm:PATH (one host: payload stays in shared memory). One that other hosts "
+      "reach needs certificates and a secret, or --insecure.");
   add_serving_flags(*command, flags->serving);
   command->add_option("--deadline", flags->deadline, "give up when shard 0's server does not answer for so long")
       ->capture_default_str()

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "cli/exit_status.h"
+#include "cli/security_flags.h"
 #include "launch/spawn.h"
 
 namespace yoke::cli {
@@ -52,6 +53,7 @@ void add_serving_flags(CLI::App& command, ServingFlags& flags) {
   command.add_option("--workers", flags.workers, "threads that update the parameters; by default cores - 1")
       ->check(CLI::Range(0u, 256u));
   command.add_flag("--quiet", flags.quiet, "say nothing");
+  add_security_flags(command, flags.security);
 }
 
 Result<cluster::HouseOptions> house_options(const ServingFlags& flags) {
@@ -67,6 +69,9 @@ Result<cluster::HouseOptions> house_options(const ServingFlags& flags) {
                  "--shard " + flags.shard + ": say with --join ADDRESS where the server of shard 0 listens"};
   if (options.shard == 0 && !options.join.empty())
     return Error{Code::invalid_argument, "the server of shard 0 is the first, and joins nobody: leave out --join"};
+  auto credentials = security::find_credentials(flags.security);
+  if (!credentials) return credentials.error();
+  options.credentials = std::move(*credentials);
   const auto cores = std::max(1u, std::thread::hardware_concurrency());
   options.workers = flags.workers.value_or(std::min(8u, std::max(1u, cores - 1)));
   if (!flags.quiet) options.say = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };

@@ -13,6 +13,7 @@ struct ServingFlags {
   std::string listen, join, shard = "0/1";
   std::optional<unsigned> workers;
   bool quiet = false;
+  Security security;
 };
 
 void add_serving_flags(CLI::App& command, ServingFlags& flags);

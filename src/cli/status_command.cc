@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/exit_status.h"
+#include "cli/security_flags.h"
 #include "cli/status_report.h"
 #include "cluster/watch.h"
 
@@ -14,10 +15,13 @@ namespace {
 struct StatusFlags {
   std::string address, container;
   bool json = false;
+  Security security;
 };
 
 int run_status(const StatusFlags& flags) {
-  const auto account = cluster::ask_account(flags.address, flags.container, std::chrono::seconds(5));
+  const auto credentials = security::find_credentials(flags.security);
+  if (!credentials) return fail(credentials.error());
+  const auto account = cluster::ask_account(flags.address, flags.container, *credentials, std::chrono::seconds(5));
   if (!account) return fail(account.error());
   const auto text = flags.json ? as_json(*account) : as_text(*account);
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -38,6 +42,7 @@ void add_status(CLI::App& app, int& status) {
   command->add_option("--container", flags->container, "on servers of `yoke serve`: the job in this container")
       ->type_name("NAME");
   command->add_flag("--json", flags->json, "the same as JSON");
+  add_security_flags(*command, flags->security);
   command->callback([flags, &status] { status = run_status(*flags); });
 }
 

@@ -8,6 +8,7 @@
 #include "cli/exit_status.h"
 #include "cli/launching.h"
 #include "cli/processes.h"
+#include "cli/security_flags.h"
 #include "cli/train_flags.h"
 #include "cli/training.h"
 
@@ -48,7 +49,9 @@ int run(const TrainFlags& flags, const std::string& join, const std::vector<std:
   plan.flags = flags;
   plan.join = join;
   plan.servers = flags.options.strategy == Strategy::mirrored || !join.empty() ? 0 : flags.options.shards;
-  plan.words = without_flags(settled, {"--history", "--container", "--join"}, {"--check", "--processes"});
+  std::vector<std::string> own{"--history", "--container", "--join"};
+  own.insert(own.end(), std::begin(kSecurityFlags), std::end(kSecurityFlags));
+  plan.words = without_flags(settled, own, {"--check", "--processes", kInsecureFlag});
   plan.typed = typed;
   return run_launch(plan);
 }
@@ -66,6 +69,7 @@ void add_train(CLI::App& app, const std::vector<std::string>& words, const std::
   command->footer(std::string(kExamples) + kExitStatusHelp);
   add_train_flags(*command, *flags);
   add_container_flags(*command, flags->options, join.get());
+  add_security_flags(*command, flags->options.processes.security);
   command
       ->add_flag("--processes", flags->processes,
                  "each replica and each shard a process of its own, as `yoke launch` starts them")

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/nearest.h"
+#include "cli/cert_command.h"
 #include "cli/check_command.h"
 #include "cli/config_file.h"
 #include "cli/containers_command.h"
@@ -18,6 +19,7 @@
 #include "cli/launch_command.h"
 #include "cli/manual_command.h"
 #include "cli/replica_command.h"
+#include "cli/secret_command.h"
 #include "cli/serve_command.h"
 #include "cli/server_command.h"
 #include "cli/status_command.h"
@@ -95,6 +97,8 @@ int main(int argc, char** argv) {
   cli::add_eval(app, status);
   cli::add_inspect(app, status);
   cli::add_data(app, status);
+  cli::add_secret(app, status);
+  cli::add_cert(app, status);
   cli::add_doctor(app, status);
   cli::add_manual(app, status);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cluster/container_secrets.h"
 #include "cluster/identity.h"
 #include "cluster/memory_need.h"
 #include "wire/codec.h"
@@ -21,6 +22,7 @@ House::House(transport::Loop& loop, HouseOptions options)
       options_(std::move(options)),
       identity_(this_process(Role::server, options_.shard)),
       runs_(identity_.incarnation),
+      writer_(lodges() ? 1 : 0),
       workers_(options_.workers) {
   identity_.shards = options_.shards;
 }
@@ -39,6 +41,13 @@ Result<std::unique_ptr<House>> House::open(transport::Loop& loop, HouseOptions o
   settings.introduction = wire::encode_identity(house->identity_);
   settings.incarnation = house->identity_.incarnation;
   settings.clock = &house->clock_;
+  settings.credentials = house->options_.credentials;
+  settings.say = house->options_.say;
+  if (house->lodges() && !house->options_.containers->secrets.empty()) {
+    auto secrets = secrets_by_container(house->options_.containers->secrets, settings.credentials.secret);
+    if (!secrets) return secrets.error();
+    settings.secret_for = std::move(*secrets);
+  }
   if (!house->lodges()) {
     // Whoever comes, comes to this.
     auto& only = house->containers_[""];

@@ -30,6 +30,7 @@ struct Lodging {
   std::uint64_t memory = 0;            // and all together
   std::string state;                   // folder where containers outlive the process; empty: they do not
   Duration save_every{};               // how often they are saved there besides the end; 0: only when told
+  std::string secrets;  // folder with a secret a container, in files of their names; empty: they have none
 };
 
 struct HouseOptions {
@@ -44,6 +45,7 @@ struct HouseOptions {
   // It is told to end and has done so, or its only job is over; or it cannot go on, and why.
   std::function<void(const Status&)> ended;
   std::shared_ptr<history::Recorder> recorder;  // of a job without a name
+  security::Credentials credentials;
 };
 
 class House : public transport::Handler {
@@ -104,7 +106,7 @@ class House : public transport::Handler {
 
   // --- the other houses ---
   Status dial();
-  void dial_again();
+  void dial_again(Duration pause);
   void adopt_link(int fd);
   Status link_up(transport::Connection& connection, const wire::Identity& identity, const std::string& introduction);
   void link_down(transport::Connection& connection, const transport::Failure& failure);
@@ -165,7 +167,8 @@ class House : public transport::Handler {
   bool ended_ = false;
   transport::Loop::Timer patience_ = 0, save_timer_ = 0;
   std::jthread dialler_;
-  Workers workers_;  // last: it waits for passes that use the rest
+  Workers writer_;   // of files: so that nobody waits for a disk
+  Workers workers_;  // last, these two: they wait for what uses the rest
 };
 
 }  // namespace yoke::cluster

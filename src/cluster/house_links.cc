@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 
 #include "cluster/house.h"
 #include "cluster/identity.h"
@@ -38,21 +40,26 @@ Status House::dial() {
   const auto join = transport::parse_address(options_.join);
   if (!join) return join.error();
   if (lodges()) {
-    dial_again();
+    dial_again(Duration::zero());
     return {};
   }
-  const auto fd = transport::dial(*join, options_.deadline);
+  const auto fd = transport::dial(*join, options_.credentials, options_.deadline);
   if (!fd) return fd.error();
   adopt_link(*fd);
   return {};
 }
 
 // Dialling blocks, and the loop has others to care for.
-void House::dial_again() {
-  dialler_ = std::jthread([this, post = loop_.poster(), join = options_.join](const std::stop_token& stop) {
+void House::dial_again(Duration pause) {
+  dialler_ = std::jthread([this, post = loop_.poster(), join = options_.join,
+                           credentials = options_.credentials, pause](const std::stop_token& stop) {
     const auto address = transport::parse_address(join);
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait_for(lock, stop, pause, [] { return false; });
     while (!stop.stop_requested())
-      if (const auto fd = transport::dial(*address, kDial)) return post([this, fd = *fd] { adopt_link(fd); });
+      if (const auto fd = transport::dial(*address, credentials, kDial))
+        return post([this, fd = *fd] { adopt_link(fd); });
   });
 }
 
@@ -80,6 +87,8 @@ Status House::link_up(transport::Connection& connection, const wire::Identity& i
       return refused(fmt::format("this is shard {} of {}, but the first server is one of {}", options_.shard,
                                  options_.shards, identity.shards));
   } else {
+    if (!connection.peer_may_serve())
+      return refused("its certificate is not that of a server (`yoke cert new` without --client makes one)");
     if (identity.shards != options_.shards || id == 0 || id >= options_.shards)
       return refused(
           fmt::format("shard {} of {} does not belong to a job with {} servers", id, identity.shards, options_.shards));
@@ -113,7 +122,7 @@ void House::link_down(transport::Connection& connection, const transport::Failur
   if (&connection != dialled_) return;
   dialled_ = nullptr;
   if (ending_) return;
-  if (lodges()) return dial_again();
+  if (lodges()) return dial_again(kDial);  // one that has us still will have noticed by and by
   if (containers_.at("").server) return;  // it hears of its channel's end, and says what that means
   ending_ = Error{Code::peer_down, failure.text};
   consider_the_end();

@@ -43,7 +43,7 @@ Status House::load() {
   return {};
 }
 
-// A worker writes; the loop has others to care for.
+// Another thread writes; the loop has others to care for.
 void House::save(const std::string& name, std::function<void(const Status&)> then) {
   const auto it = containers_.find(name);
   if (it == containers_.end() || it->second.version() == 0) return then({});
@@ -55,7 +55,7 @@ void House::save(const std::string& name, std::function<void(const Status&)> the
   const auto file = file_of(name);
   if (damaged_.erase(name)) std::rename(file.c_str(), (file + ".damaged").c_str());
   ++saving_;
-  workers_.post([this, name, file, copy, then = std::move(then)] {
+  writer_.post([this, name, file, copy, then = std::move(then)] {
     auto written = copy->write(file);
     loop_.post([this, name, file, copy, then, written = std::move(written)] {
       --saving_;

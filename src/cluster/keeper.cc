@@ -21,7 +21,7 @@ class Keeper : public transport::Handler {
  public:
   explicit Keeper(const KeeperOptions& options)
       : options_(options), identity_(this_process(wire::Role::keeper, 0)), thread_("yoke-keeper") {
-    identity_.job = options.container;
+    identity_.job = options.keeper_of;
   }
   ~Keeper() override { thread_.stop(); }
 
@@ -29,11 +29,12 @@ class Keeper : public transport::Handler {
   Status ask(const std::string& where, wire::ShardId shard, const wire::Order& order) {
     const auto address = transport::parse_address(where);
     if (!address) return address.error();
-    const auto fd = transport::dial(*address, options_.deadline);
+    const auto fd = transport::dial(*address, options_.credentials, options_.deadline);
     if (!fd) return fd.error();
     transport::Settings settings;
     settings.introduction = wire::encode_identity(identity_);
     settings.incarnation = identity_.incarnation;
+    settings.credentials = options_.credentials;
     thread_.loop().post([this, fd = *fd, address = *address, settings, shard, order] {
       const auto connection = transport::adopt(thread_.loop(), fd, address, settings, *this);
       connection->note = std::make_shared<wire::ShardId>(shard);

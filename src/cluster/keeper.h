@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "security/credentials.h"
 #include "wire/job.h"
 #include "yoke/error.h"
 
@@ -19,8 +20,10 @@ struct NetworkSnapshot {
 };
 
 struct KeeperOptions {
-  std::string at;                                // where the first server listens
-  std::string container;                         // the keeper of this one; empty: of all
+  std::string at;         // where the first server listens
+  std::string container;  // what it is about
+  std::string keeper_of;  // with the secret of this container alone; empty: with the servers' own
+  security::Credentials credentials;
   Duration deadline = std::chrono::seconds(30);  // of a wait in which nothing at all happens
 };
 

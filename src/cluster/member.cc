@@ -263,6 +263,7 @@ class Member::Impl : public transport::Handler {
     settings.arena = links.arena;
     settings.progress = &links.progress;
     settings.clock = &links.clock;
+    settings.credentials = links.options.credentials;
     return settings;
   }
 
@@ -287,6 +288,7 @@ class Member::Impl : public transport::Handler {
     own.join = links.options.join;
     own.deadline = links.options.deadline;
     own.recorder = links.options.recorder;
+    own.credentials = links.options.credentials;
     own.ended = [this](const Status& status) {
       const std::lock_guard lock(links.mutex);
       house_ended = true;
@@ -313,7 +315,7 @@ class Member::Impl : public transport::Handler {
       auto parsed = transport::parse_address(where);
       if (!parsed) return parsed.error();
       address = *parsed;
-      auto dialled = transport::dial(address, links.options.deadline);
+      auto dialled = transport::dial(address, links.options.credentials, links.options.deadline);
       if (!dialled) return dialled.error();
       fd = *dialled;
     }

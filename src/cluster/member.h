@@ -8,6 +8,7 @@
 
 #include "cluster/cluster.h"
 #include "history/recorder.h"
+#include "security/credentials.h"
 #include "wire/job.h"
 #include "yoke/error.h"
 
@@ -24,6 +25,7 @@ struct MemberOptions {
   wire::JobTerms terms;
   Duration deadline = std::chrono::seconds(60);  // of a wait in which nothing at all happens
   std::shared_ptr<history::Recorder> recorder;
+  security::Credentials credentials;
 };
 
 class Member {

@@ -52,16 +52,18 @@ class Watcher : public transport::Handler {
 
 }  // namespace
 
-Result<wire::Account> ask_account(const std::string& address, const std::string& container, Duration deadline) {
+Result<wire::Account> ask_account(const std::string& address, const std::string& container,
+                                  const security::Credentials& credentials, Duration deadline) {
   const auto parsed = transport::parse_address(address);
   if (!parsed) return parsed.error();
-  const auto fd = transport::dial(*parsed, deadline);
+  const auto fd = transport::dial(*parsed, credentials, deadline);
   if (!fd) return fd.error();
   auto identity = this_process(wire::Role::watcher, 0);
   identity.job = container;
   transport::Settings settings;
   settings.introduction = wire::encode_identity(identity);
   settings.incarnation = identity.incarnation;
+  settings.credentials = credentials;
   Watcher watcher;
   transport::LoopThread thread("yoke-watch");  // ends before the watcher does
   thread.loop().post([&] { transport::adopt(thread.loop(), *fd, *parsed, settings, watcher); });

@@ -24,10 +24,10 @@ class Secret {
   // A new one, from the kernel's random numbers: 43 characters of letters, digits, - and _ (256 bits).
   static Result<Ptr> make();
   // From a file that nobody but its owner (this user, or root) may read. White space at its end does not count; what is
-  // left has at least 32 characters.
+  // left is one word of 32 to 1024 characters.
   static Result<Ptr> from_file(const std::string& path);
-  // Takes the value of an environment variable, and wipes it where it lies, so that neither /proc nor a core file has
-  // it any more.
+  // Takes the value of an environment variable, and wipes it where it lies (also when it is none), so that neither
+  // /proc nor a core file has it any more.
   static Result<Ptr> from_environment(char* value, const std::string& name);
 
   ~Secret();
@@ -41,7 +41,11 @@ class Secret {
 
  private:
   Secret() = default;
-  std::byte* page_ = nullptr;  // memory of its own: locked, and not in core files
+  static Result<std::shared_ptr<Secret>> empty();
+  // The first `size` bytes of its page are what somebody gave; `whence` they came is for messages.
+  static Result<Ptr> checked(std::shared_ptr<Secret> secret, std::size_t size, const std::string& whence);
+
+  std::byte* page_ = nullptr;  // memory of its own: locked, and not in core files; a line feed follows the secret
   std::size_t size_ = 0;
 };
 

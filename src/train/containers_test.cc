@@ -232,8 +232,8 @@ TEST(Containers, only_keepers_give_orders_and_servers_of_one_job_have_none) {
   when_idle("x", many.join());
   const auto full = refusal_of(in_container("y", 1, 1), many.join(), [](Replica&) {});
   EXPECT_NE(full.find("as many as may be"), std::string::npos) << full;
-  EXPECT_EQ(cluster::list_containers({.at = many.join(), .container = "x"}).or_throw().size(), 1u);
-  const auto stopped = cluster::give_order({.at = many.join(), .container = "x"}, wire::Order::Kind::stop);
+  EXPECT_EQ(cluster::list_containers({.at = many.join(), .container = "x", .keeper_of = "x"}).or_throw().size(), 1u);
+  const auto stopped = cluster::give_order({.at = many.join(), .keeper_of = "x"}, wire::Order::Kind::stop);
   ASSERT_FALSE(stopped);
 }
 

@@ -217,7 +217,7 @@ class Stranger : public transport::Handler {
   // The server has heard it by then, as it closes its side afterwards.
   void visit(const std::string& where) {
     const auto address = transport::parse_address(where).or_throw();
-    const int fd = transport::dial(address, std::chrono::seconds(30)).or_throw();
+    const int fd = transport::dial(address, {}, std::chrono::seconds(30)).or_throw();
     const auto identity = cluster::this_process(wire::Role::watcher, 0);
     transport::Settings settings;
     settings.introduction = wire::encode_identity(identity);

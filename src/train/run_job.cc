@@ -90,6 +90,8 @@ Result<Summary> run_threads(const Options& options, const wire::JobTerms& terms,
 
 Result<Summary> run_member(const Options& options, const wire::JobTerms& terms, const Body& body) {
   const auto& processes = options.processes;
+  auto credentials = security::find_credentials(processes.security);
+  if (!credentials) return credentials.error();
   auto joined = cluster::Member::join({.join = processes.join,
                                        .container = processes.container,
                                        .about = processes.about,
@@ -99,7 +101,8 @@ Result<Summary> run_member(const Options& options, const wire::JobTerms& terms, 
                                        .hosts_of = processes.hosts_of,
                                        .terms = terms,
                                        .deadline = options.deadline,
-                                       .recorder = options.recorder});
+                                       .recorder = options.recorder,
+                                       .credentials = std::move(*credentials)});
   if (!joined) return joined.error();
   auto& member = **joined;
   const auto id = member.replica();

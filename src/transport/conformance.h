@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "security/certificates.h"
 #include "transport/endpoint.h"
 #include "transport/inproc.h"
 
@@ -24,14 +25,34 @@ namespace yoke::transport {
 
 inline constexpr auto kPatience = std::chrono::seconds(30);
 
-enum class Way { inproc, shm, unix_socket, tcp };
+enum class Way { inproc, shm, unix_socket, tcp, tls };
 
 inline std::string name_of(Way way) {
-  static const char* const names[] = {"inproc", "shm", "unix", "tcp"};
+  static const char* const names[] = {"inproc", "shm", "unix", "tcp", "tls"};
   return names[static_cast<int>(way)];
 }
 
 inline std::string case_name(const ::testing::TestParamInfo<Way>& one) { return name_of(one.param); }
+
+// The two certificates of a test: both of one authority, for the loopback.
+inline security::Tls::Ptr test_tls() {
+  static const auto made = [] {
+    const auto ca = security::new_authority("test", 1).or_throw();
+    const auto own = security::issue(ca, {{"127.0.0.1", "localhost"}, true, 1}).or_throw();
+    return security::Tls::from_pem(ca.certificate, own.certificate, own.key, "test").or_throw();
+  }();
+  return made;
+}
+
+// What both ends need for this way.
+inline Settings settings_for(Way way, Settings settings = {}) {
+  if (way == Way::tls) {
+    static const auto secret = security::Secret::make().or_throw();
+    settings.credentials.tls = test_tls();
+    settings.credentials.secret = secret;
+  }
+  return settings;
+}
 
 // Bytes that a seed gives; both ends of a test know them.
 inline std::vector<std::byte> random_bytes(std::size_t size, std::uint64_t seed) {
@@ -76,6 +97,7 @@ struct Heard {
   std::vector<Bytes> held;
   std::size_t held_bytes = 0, most_held = 0;
   std::set<const void*> places;   // where payloads lay
+  std::vector<std::string> said;  // who was refused before he was known
   std::size_t after_the_end = 0;  // things heard of a connection that was down
 };
 
@@ -86,6 +108,9 @@ class End : public Handler {
   explicit End(const std::string& name, Settings with = {}) : settings(std::move(with)), thread_("end") {
     settings.introduction = name;
     settings.arena = Arena::make();
+    settings.say = [this](const std::string& text) {
+      write_down(nullptr, [&](Heard& heard) { heard.said.push_back(text); });
+    };
   }
   ~End() override {
     run([&] { listener_.reset(); });
@@ -171,7 +196,7 @@ class End : public Handler {
     return listener_ ? listener_->address() : Address{};
   }
   ConnectionPtr connect(const Address& address) {
-    const auto fd = dial(address, kPatience);
+    const auto fd = dial(address, settings.credentials, kPatience);
     EXPECT_TRUE(fd) << (fd ? "" : fd.error().message);
     ConnectionPtr made;
     if (fd) run([&] { made = adopt(loop(), *fd, address, settings, *this); });
@@ -265,7 +290,7 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   Address address(Way way, const std::string& name = "s") const {
-    if (way == Way::tcp) return {Address::Kind::tcp, "127.0.0.1", "0", ""};
+    if (way == Way::tcp || way == Way::tls) return {Address::Kind::tcp, "127.0.0.1", "0", ""};
     return {way == Way::shm ? Address::Kind::shm : Address::Kind::unix_socket, "", "", file(name)};
   }
 
@@ -278,7 +303,9 @@ class Pair {
  public:
   explicit Pair(Way way, Settings settings = {}) : Pair(way, settings, settings) {}
   Pair(Way way, Settings first_settings, Settings second_settings)
-      : way_(way), first("first", std::move(first_settings)), second("second", std::move(second_settings)) {}
+      : way_(way),
+        first("first", settings_for(way, std::move(first_settings))),
+        second("second", settings_for(way, std::move(second_settings))) {}
 
   void connect() {
     if (way_ == Way::inproc) {

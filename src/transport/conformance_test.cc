@@ -11,8 +11,8 @@ class Conformance : public ::testing::TestWithParam<Way> {
   bool hands_over() const { return GetParam() == Way::inproc || GetParam() == Way::shm; }
 };
 
-INSTANTIATE_TEST_SUITE_P(Ways, Conformance, ::testing::Values(Way::inproc, Way::shm, Way::unix_socket, Way::tcp),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(Ways, Conformance,
+                         ::testing::Values(Way::inproc, Way::shm, Way::unix_socket, Way::tcp, Way::tls), case_name);
 
 TEST_P(Conformance, IntroductionsReachBothSides) {
   Settings settings;
@@ -44,9 +44,9 @@ TEST_P(Conformance, WhatIsSentAtOnceComesAfterTheIntroduction) {
 TEST_P(Conformance, AGrantBeforeTheFirstTurnDoesNotOvertakeTheIntroduction) {
   if (GetParam() == Way::inproc) GTEST_SKIP() << "there is no dialling";
   Folder folder;
-  End server("server"), client("client");
+  End server("server", settings_for(GetParam())), client("client", settings_for(GetParam()));
   const auto address = server.listen(folder.address(GetParam()));
-  const auto fd = dial(address, kPatience);
+  const auto fd = dial(address, {}, kPatience);
   ASSERT_TRUE(fd);
   client.run([&] { adopt(client.loop(), *fd, address, client.settings, client)->grant(kMiB); });
   server.connection_to("client");

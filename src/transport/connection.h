@@ -22,6 +22,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "security/credentials.h"
 #include "transport/arena.h"
 #include "transport/loop.h"
 #include "yoke/error.h"
@@ -65,7 +66,7 @@ struct Sink {
 class Handler {
  public:
   virtual ~Handler() = default;
-  // The other side has introduced itself with these words.
+  // The other side is known: it has proven that it has the secret, and introduced itself with these words.
   virtual void on_up(Connection& connection, const std::string& introduction) = 0;
   // A message with a payload is announced. An error closes the connection and is told to nobody but this side.
   virtual Result<Sink> on_announced(Connection& connection, const Incoming& message) = 0;
@@ -77,6 +78,16 @@ class Handler {
   virtual void on_down(Connection& connection, const Failure& failure) = 0;
 };
 
+// What whoever listens puts up with (gate.h).
+struct GateLimits {
+  std::size_t newcomers = 256;                 // who are not known yet, at once
+  std::size_t connections = 8192;              // of those that have got in
+  std::size_t failures = 200;                  // of one source ...
+  Duration within = std::chrono::seconds(10);  // ... in this time: it is shut out for the rest of it
+  std::size_t sources = 1024;                  // whose failures are remembered
+  std::size_t words = 20;                      // about refusals, in that time; the others are counted
+};
+
 // What the connections of one process have in common.
 struct Settings {
   std::string introduction;
@@ -86,7 +97,12 @@ struct Settings {
   std::atomic<std::uint64_t>* clock = nullptr;           // the latest time seen of anybody, in nanoseconds
   Duration heartbeat = std::chrono::seconds(2);
   Duration silence = std::chrono::seconds(8);
-  Duration handshake = std::chrono::seconds(5);  // until the other side must have introduced itself
+  Duration handshake = std::chrono::seconds(5);  // until the other side must have proven who it is
+  security::Credentials credentials;
+  // Who listens: the secret that goes with an introduction, where not all have the same; and what it puts up with.
+  std::function<Result<security::Secret::Ptr>(const std::string& introduction)> secret_for;
+  GateLimits limits;
+  std::function<void(const std::string&)> say;  // who was refused, and why
 };
 
 // What each side may send before more is granted, and how much may wait at a sender whose peer does not read.
@@ -117,11 +133,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // What the handler remembers with it.
   std::shared_ptr<void> note;
 
+  // Its certificate, where it has shown one, is that of a server.
+  bool peer_may_serve() const { return peer_may_serve_; }
+
   std::uint64_t peer_progress() const { return peer_progress_.load(std::memory_order_relaxed); }  // from any thread
   Time last_heard() const { return last_heard_; }
 
  protected:
   std::string peer_;
+  bool peer_may_serve_ = true;
   std::atomic<std::uint64_t> peer_progress_{0};
   Time last_heard_{};
 };

@@ -1,5 +1,6 @@
 #include "transport/endpoint.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "transport/socket_connection.h"
+#include "transport/tls_stream.h"
 
 namespace yoke::transport {
 namespace {
@@ -130,6 +132,41 @@ std::string port_of(int fd) {
   return std::to_string(ntohs(port));
 }
 
+// Where somebody comes from, without the port.
+std::string source_of(const sockaddr_storage& from) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (from.ss_family == AF_INET)
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(from).sin_addr, text, sizeof text);
+  else if (from.ss_family == AF_INET6)
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6&>(from).sin6_addr, text, sizeof text);
+  else
+    return "this host";
+  return text;
+}
+
+bool is_loopback(const Target& target) {
+  if (target.family == AF_INET)
+    return ntohl(reinterpret_cast<const sockaddr_in&>(target.storage).sin_addr.s_addr) >> 24 == 127;
+  if (target.family != AF_INET6) return true;
+  const auto& place = reinterpret_cast<const sockaddr_in6&>(target.storage).sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&place) || (IN6_IS_ADDR_V4MAPPED(&place) && place.s6_addr[12] == 127);
+}
+
+// Other hosts reach what is not the loopback, and so does whoever sits between them and this one.
+Status check_routable(const Address& address, const std::vector<Target>& targets,
+                      const security::Credentials& credentials) {
+  if (credentials.enough() || std::all_of(targets.begin(), targets.end(), is_loopback)) return {};
+  return Error{
+      Code::refused,
+      fmt::format("{} is reached by other hosts, and {}: give both --certs DIR (`yoke cert new` makes one) and "
+                  "--secret-file FILE (`yoke secret new`), or spell out --insecure where nobody else is on "
+                  "the network",
+                  to_string(address),
+                  credentials.tls      ? "there is no secret"
+                  : credentials.secret ? "there are no certificates"
+                                       : "there are neither certificates nor a secret")};
+}
+
 // The other end of a Unix socket is another user's.
 bool is_stranger(int fd) {
   ucred other{};
@@ -144,6 +181,8 @@ Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const Address& addr
                                                  Handler& handler) {
   const auto targets = resolve(address, true);
   if (!targets) return targets.error();
+  if (auto checked = check_routable(address, {targets->front()}, settings.credentials); !checked)
+    return checked.error();
   const auto& target = targets->front();
   const auto cannot = [&](int fd, int why) {
     if (fd >= 0) close(fd);
@@ -172,7 +211,11 @@ Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const Address& addr
 }
 
 Listener::Listener(Loop& loop, int fd, Address address, Settings settings, Handler& handler)
-    : loop_(loop), fd_(fd), address_(std::move(address)), settings_(std::move(settings)), handler_(handler) {
+    : loop_(loop),
+      fd_(fd),
+      address_(std::move(address)),
+      settings_(std::move(settings)),
+      gate_(loop_, address_, settings_, handler) {
   listen_on();
 }
 
@@ -190,7 +233,9 @@ Listener::~Listener() {
 
 void Listener::accept_all() {
   for (;;) {
-    const int fd = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    sockaddr_storage from{};
+    socklen_t size = sizeof from;
+    const int fd = accept4(fd_, reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) {
       if (errno == ECONNABORTED || errno == EINTR) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
@@ -204,17 +249,17 @@ void Listener::accept_all() {
       continue;
     }
     tune(fd, address_, settings_);
-    SocketConnection::make(loop_, fd, address_.kind == Address::Kind::shm, "a newcomer at " + to_string(address_),
-                           settings_, handler_);
+    gate_.arrive(fd, source_of(from));
   }
 }
 
-Result<int> dial(const Address& address, Duration deadline) {
+Result<int> dial(const Address& address, const security::Credentials& credentials, Duration deadline) {
   const auto give_up = Loop::now() + deadline;
   int why = 0;
   for (;;) {
     const auto targets = resolve(address, false);
     if (!targets) return targets.error();
+    if (auto checked = check_routable(address, *targets, credentials); !checked) return checked.error();
     for (const auto& target : *targets)
       if (const int fd = try_once(target, give_up - Loop::now(), why); fd >= 0) return fd;
     if (!worth_trying_again(why) || Loop::now() + kTryAgain >= give_up) break;
@@ -227,7 +272,13 @@ Result<int> dial(const Address& address, Duration deadline) {
 
 ConnectionPtr adopt(Loop& loop, int fd, const Address& address, const Settings& settings, Handler& handler) {
   tune(fd, address, settings);
-  return SocketConnection::make(loop, fd, address.kind == Address::Kind::shm, to_string(address), settings, handler);
+  const auto& credentials = settings.credentials;
+  const bool shared_memory = address.kind == Address::Kind::shm;
+  auto stream =
+      address.kind == Address::Kind::tcp && credentials.tls
+          ? dial_tls(fd, *credentials.tls, credentials.peer_name.empty() ? address.host : credentials.peer_name)
+          : Stream::plain(fd, shared_memory);
+  return SocketConnection::dialled(loop, std::move(stream), shared_memory, to_string(address), settings, handler);
 }
 
 }  // namespace yoke::transport

@@ -1,4 +1,5 @@
-// How connections come about: one side listens, the other dials.
+// How connections come about: one side listens, the other dials. An address that other hosts reach is neither listened
+// on nor dialled without TLS and a secret, unless the credentials say that it is meant to be so.
 #pragma once
 
 #include <memory>
@@ -6,6 +7,7 @@
 
 #include "transport/address.h"
 #include "transport/connection.h"
+#include "transport/gate.h"
 
 namespace yoke::transport {
 
@@ -32,13 +34,13 @@ class Listener {
   int fd_;
   Address address_;
   Settings settings_;
-  Handler& handler_;
+  Gate gate_;
   Loop::Timer pause_ = 0;
 };
 
 // Connects, trying again while nobody listens there yet, until the deadline. Blocks the calling thread, which is not
 // the loop's unless that does not run yet. The descriptor is for `adopt`.
-Result<int> dial(const Address& address, Duration deadline);
+Result<int> dial(const Address& address, const security::Credentials& credentials, Duration deadline);
 
 // Makes a connection of a descriptor from `dial`; in the loop's thread, or while it does not run.
 ConnectionPtr adopt(Loop& loop, int fd, const Address& address, const Settings& settings, Handler& handler);

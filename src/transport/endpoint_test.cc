@@ -81,19 +81,19 @@ TEST(Listener, TakesItsSocketFileAway) {
 TEST(Dial, SaysWhoDoesNotAnswer) {
   Folder folder;
   for (const auto& address : {folder.address(Way::unix_socket), Address{Address::Kind::tcp, "127.0.0.1", "1", ""}}) {
-    const auto fd = dial(address, std::chrono::milliseconds(50));
+    const auto fd = dial(address, {}, std::chrono::milliseconds(50));
     ASSERT_FALSE(fd);
     EXPECT_EQ(fd.error().code, Code::peer_down);
     EXPECT_NE(fd.error().message.find(to_string(address)), std::string::npos) << fd.error().message;
   }
-  EXPECT_FALSE(dial({Address::Kind::tcp, "127.0.0.1", "1", ""}, Duration::zero()));
+  EXPECT_FALSE(dial({Address::Kind::tcp, "127.0.0.1", "1", ""}, {}, Duration::zero()));
 }
 
 TEST(Dial, WaitsForAServerThatComesLater) {
   Folder folder;
   const auto address = folder.address(Way::unix_socket);
   Result<int> fd = 0;
-  std::jthread early([&] { fd = dial(address, kPatience); });
+  std::jthread early([&] { fd = dial(address, {}, kPatience); });
   End server("server");
   server.listen(address);
   early.join();
@@ -108,7 +108,7 @@ TEST(Dial, DoesNotReachItself) {
     End server("server");
     address = server.listen(address);
   }
-  EXPECT_FALSE(dial(address, std::chrono::milliseconds(100)));
+  EXPECT_FALSE(dial(address, {}, std::chrono::milliseconds(100)));
 }
 
 }  // namespace

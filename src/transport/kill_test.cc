@@ -109,7 +109,7 @@ void run_client(const Address& address, std::uint64_t incarnation, std::size_t s
   Loop loop;
   const auto settings = named("client", incarnation);
   Pusher pusher(settings.arena, size);
-  const auto fd = dial(address, kPatience);
+  const auto fd = dial(address, {}, kPatience);
   if (!fd) _exit(1);
   adopt(loop, *fd, address, settings, pusher);
   loop.run();
@@ -245,7 +245,7 @@ TEST_P(Kill, AServerThatIsPushedTo) {
     if (i == 2) before = footprint();
     const auto child = fork_child([&] { run_server(address); });
     for (int c = 0; c < 2; ++c) {
-      const auto fd = dial(address, kPatience);
+      const auto fd = dial(address, {}, kPatience);
       ASSERT_TRUE(fd) << fd.error().message;
       adopt(loop, *fd, address, settings, pusher);
     }

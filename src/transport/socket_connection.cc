@@ -44,35 +44,73 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 
 }  // namespace
 
-std::shared_ptr<SocketConnection> SocketConnection::make(Loop& loop, int fd, bool shared_memory, std::string peer,
-                                                         const Settings& settings, Handler& handler) {
+std::shared_ptr<SocketConnection> SocketConnection::dialled(Loop& loop, std::unique_ptr<Stream> stream,
+                                                            bool shared_memory, std::string peer,
+                                                            const Settings& settings, Handler& handler) {
   std::shared_ptr<SocketConnection> connection(
-      new SocketConnection(loop, fd, shared_memory, std::move(peer), settings, handler));
+      new SocketConnection(loop, shared_memory, std::move(peer), settings, handler));
+  connection->fd_ = stream->fd();
+  connection->greeting_ = std::make_unique<Greeting>(Greeting::dialling(std::move(stream), connection->settings_));
   connection->start();
+  loop.later([connection] { connection->greet(); });
   return connection;
 }
 
-SocketConnection::SocketConnection(Loop& loop, int fd, bool shared_memory, std::string peer, const Settings& settings,
+std::shared_ptr<SocketConnection> SocketConnection::greeted(Loop& loop, Greeting& greeting, bool shared_memory,
+                                                            std::string peer, const Settings& settings,
+                                                            Handler& handler, std::shared_ptr<void> held) {
+  std::shared_ptr<SocketConnection> connection(
+      new SocketConnection(loop, shared_memory, std::move(peer), settings, handler));
+  connection->fd_ = greeting.stream().fd();
+  connection->held_ = std::move(held);
+  connection->start();
+  connection->incarnation_ = greeting.incarnation();
+  connection->stream_ = greeting.take_stream();
+  loop.later([connection, introduction = greeting.introduction()] { connection->come_up(introduction); });
+  return connection;
+}
+
+SocketConnection::SocketConnection(Loop& loop, bool shared_memory, std::string peer, const Settings& settings,
                                    Handler& handler)
-    : loop_(loop), fd_(fd), shared_memory_(shared_memory), settings_(settings), handler_(handler), buffer_(kBuffer) {
+    : loop_(loop), shared_memory_(shared_memory), settings_(settings), handler_(handler) {
   peer_ = std::move(peer);
   want_ = head_bytes_;
 }
 
 SocketConnection::~SocketConnection() {
-  if (!down_) ::close(fd_);
   for (const int fd : descriptors_) ::close(fd);
 }
 
 void SocketConnection::start() {
-  assert(settings_.introduction.size() <= wire::kMaxFirstControl);
   begun_ = last_tick_ = last_heard_ = Loop::now();
   // The loop's calls keep it alive: it ends by failing, and not otherwise.
   loop_.watch(fd_, EPOLLIN, [self = shared_from_this(), this](std::uint32_t events) { on_ready(events); });
   timer_ = loop_.after(std::min(settings_.heartbeat, settings_.handshake), [this] { tick(); });
-  auto frame = control_frame(FrameKind::introduce);
-  frame.control = settings_.introduction;
-  enqueue(std::move(frame), true);  // before whatever else is urgent
+}
+
+// Goes on with the handshake.
+void SocketConnection::greet() {
+  if (down_ || !greeting_) return;
+  const auto state = greeting_->advance();
+  if (state == Greeting::State::failed)
+    return fail(greeting_->failure().kind, fmt::format("{}: {}", peer_, greeting_->failure().text));
+  if (state == Greeting::State::going) return loop_.rewatch(fd_, greeting_->events());
+  incarnation_ = greeting_->incarnation();
+  stream_ = greeting_->take_stream();
+  const auto introduction = greeting_->introduction();
+  greeting_.reset();
+  loop_.rewatch(fd_, EPOLLIN);
+  come_up(introduction);
+}
+
+void SocketConnection::come_up(const std::string& introduction) {
+  if (down_) return;
+  up_ = true;
+  last_heard_ = Loop::now();
+  peer_may_serve_ = stream_->peer_may_serve();
+  buffer_.resize(kBuffer);
+  handler_.on_up(*this, introduction);
+  flush_later();
 }
 
 // --- out ---
@@ -111,7 +149,7 @@ void SocketConnection::flush_later() {
   flush_planned_ = true;
   loop_.later([self = shared_from_this(), this] {
     flush_planned_ = false;
-    if (!down_ && !want_write_) flush();
+    if (up_ && !down_ && !want_write_) flush();
   });
 }
 
@@ -256,43 +294,32 @@ bool SocketConnection::write_some() {
     if (frame->fd >= 0) break;
   }
   if (count == 0) {
+    if (stream_->holds_written()) {
+      const auto moved = stream_->write({}, -1);
+      if (moved.error != 0 || stream_->holds_written()) return wait_for_room();  // reading finds out about an end
+    }
     if (!finishing_.empty() && queue_.empty() && urgent_.empty() && !half_closed_) {
       // Closing with bytes unread would make the kernel throw away what is still on its way to the other side.
       half_closed_ = true;
       half_closed_at_ = Loop::now();
-      shutdown(fd_, SHUT_WR);
+      stream_->say_no_more();
     }
     return false;
   }
-  msghdr message{};
-  message.msg_iov = pieces;
-  message.msg_iovlen = count;
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
-  if (descriptor >= 0) {
-    message.msg_control = space;
-    message.msg_controllen = sizeof space;
-    auto* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  }
-  const auto done = sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (done < 0) {
-    if (errno == EINTR) return true;
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return wait_for_room();
+  const auto moved = stream_->write({pieces, count}, descriptor);
+  if (moved.not_now()) return wait_for_room();
+  if (moved.error != 0) {
     // What it said before it went is still there to be read; reading finds the end as well.
-    const int why = errno;
-    if (why == EPIPE || why == ECONNRESET) {
+    if (moved.error == EPIPE || moved.error == ECONNRESET) {
       while (!down_ && read_some()) {
       }
     }
-    fail(why == ETIMEDOUT ? Down::timed_out : Down::closed,
-         fmt::format("{}: the connection is gone ({})", peer_, std::strerror(why)));
+    fail(moved.error == ETIMEDOUT ? Down::timed_out : Down::closed,
+         fmt::format("{}: the connection is gone ({})", peer_, moved.why()));
     return false;
   }
-  sent(static_cast<std::size_t>(done));
-  return static_cast<std::size_t>(done) == total || wait_for_room();
+  sent(moved.bytes);
+  return (moved.bytes == total && !stream_->holds_written()) || wait_for_room();
 }
 
 bool SocketConnection::wait_for_room() {
@@ -322,16 +349,28 @@ void SocketConnection::sent(std::size_t bytes) {
 
 void SocketConnection::on_ready(std::uint32_t events) {
   const auto self = shared_from_this();
+  if (greeting_) return greet();
+  if (!up_) return;  // that comes first, before the loop sleeps
   if ((events & EPOLLOUT) && !down_) {
     want_write_ = false;
     loop_.rewatch(fd_, EPOLLIN);
     flush();
   }
-  if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
-    std::size_t turns = 0;
-    while (!down_ && turns++ * kAtOnce < kMostATurn && read_some()) {
-    }
+  if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read_on();
+}
+
+// Reads for a turn; what the stream holds then is not announced by the socket any more.
+void SocketConnection::read_on() {
+  if (reading_) return;
+  std::size_t turns = 0;
+  while (!down_ && turns++ * kAtOnce < kMostATurn && read_some()) {
   }
+  if (down_ || !stream_->holds_read()) return;
+  reading_ = true;
+  loop_.post([self = shared_from_this(), this] {
+    reading_ = false;
+    if (!down_) read_on();
+  });
 }
 
 // Reads once. False: there is no more for now.
@@ -346,33 +385,15 @@ bool SocketConnection::read_some() {
   // Behind a payload comes the next head, perhaps a whole small frame; the next payload is better read where it goes.
   if (direct == 0) pieces[count++] = {buffer_.data(), buffer_.size()};
   if (direct > 0 && direct == want_.size()) pieces[count++] = {buffer_.data(), kBehind};
-  msghdr message{};
-  message.msg_iov = pieces;
-  message.msg_iovlen = count;
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int) * kMostDescriptors)];
-  if (shared_memory_) {
-    message.msg_control = space;
-    message.msg_controllen = sizeof space;
-  }
-  const auto got = recvmsg(fd_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (got < 0) {
-    if (errno == EINTR) return true;
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
-    fail(errno == ETIMEDOUT || errno == EHOSTUNREACH ? Down::timed_out : Down::closed,
-         fmt::format("{}: the connection is gone ({})", peer_, std::strerror(errno)));
+  const auto moved = stream_->read({pieces, count}, descriptors_);
+  if (moved.not_now()) return false;
+  if (moved.error != 0) {
+    fail(moved.error == ETIMEDOUT || moved.error == EHOSTUNREACH ? Down::timed_out : Down::closed,
+         fmt::format("{}: the connection is gone ({})", peer_, moved.why()));
     return false;
   }
-  for (auto* header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
-    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-    const auto many = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < many; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
-      descriptors_.push_back(fd);
-    }
-  }
   if (descriptors_.size() > kMostDescriptors) return wrong("too many descriptors");
-  if (got == 0) {
+  if (moved.bytes == 0) {
     if (half_closed_)
       fail(Down::local, finishing_);
     else
@@ -381,7 +402,7 @@ bool SocketConnection::read_some() {
     return false;
   }
   last_heard_ = Loop::now();
-  auto bytes = static_cast<std::size_t>(got);
+  auto bytes = moved.bytes;
   if (direct > 0) {
     const auto here = std::min(bytes, direct);
     checksum_.add(want_.first(here));
@@ -435,11 +456,10 @@ bool SocketConnection::on_head() {
   auto head = wire::decode_head(head_bytes_);
   if (!head) return wrong(head.error().message);
   head_ = *head;
-  if (!up_ && (head_.kind != FrameKind::introduce || head_.control > wire::kMaxFirstControl || head_.payload > 0))
-    return wrong("something else before it has introduced itself");
-  if (up_ && head_.kind == FrameKind::introduce) return wrong("a second introduction");
-  if (up_ && head_.incarnation != incarnation_) return wrong("a frame of another life");
-  incarnation_ = head_.incarnation;
+  if (head_.kind != FrameKind::message && head_.kind != FrameKind::release && head_.kind != FrameKind::heartbeat &&
+      head_.kind != FrameKind::region)
+    return wrong("an introduction, and it is known already");
+  if (head_.incarnation != incarnation_) return wrong("a frame of another life");
   if (settings_.clock) {
     auto seen = settings_.clock->load(std::memory_order_relaxed);
     while (seen <= head_.clock && !settings_.clock->compare_exchange_weak(seen, head_.clock + 1)) {
@@ -538,10 +558,6 @@ void SocketConnection::give_back(std::uint64_t sequence, std::uint64_t bytes) {
 
 bool SocketConnection::on_whole() {
   switch (head_.kind) {
-    case FrameKind::introduce:
-      up_ = true;
-      handler_.on_up(*this, incoming_.control);
-      break;
     case FrameKind::message: {
       announced_ = false;
       auto payload = incoming_.payload > 0 ? received_payload() : Bytes{};
@@ -557,6 +573,8 @@ bool SocketConnection::on_whole() {
       break;
     case FrameKind::region:
       return on_region();
+    default:
+      break;  // the head has been looked at
   }
   return !down_;
 }
@@ -596,12 +614,12 @@ void SocketConnection::tick() {
   if (now - last_tick_ > 2 * settings_.heartbeat) last_heard_ = now;
   last_tick_ = now;
   const auto self = shared_from_this();
-  while (!down_ && now - last_heard_ > settings_.silence / 2 && read_some()) {
+  while (up_ && !down_ && now - last_heard_ > settings_.silence / 2 && read_some()) {
   }
   if (down_) return;
   if (half_closed_ && now - half_closed_at_ >= settings_.silence) return fail(Down::local, finishing_);
   if (!up_ && now - begun_ >= settings_.handshake)
-    return fail(Down::timed_out, fmt::format("{} has not introduced itself within {:.0f} s", peer_,
+    return fail(Down::timed_out, fmt::format("{} has not proven who it is within {:.0f} s", peer_,
                                              std::chrono::duration<double>(settings_.handshake).count()));
   if (now - last_heard_ > settings_.silence)
     return fail(Down::timed_out, fmt::format("{} has been silent for {:.1f} s", peer_,
@@ -610,7 +628,7 @@ void SocketConnection::tick() {
     return fail(Down::timed_out, fmt::format("{}: the way to it is cut, nothing arrives there", peer_));
   auto frame = control_frame(FrameKind::heartbeat);
   if (settings_.progress) frame.head.sequence = settings_.progress->load(std::memory_order_relaxed);
-  if (urgent_.empty()) enqueue(std::move(frame), true);  // else the last one is not even out
+  if (up_ && urgent_.empty()) enqueue(std::move(frame), true);  // else the last one is not even out
   if (!down_) timer_ = loop_.after(settings_.heartbeat, [this] { tick(); });
 }
 
@@ -641,7 +659,9 @@ void SocketConnection::fail(Down kind, std::string text) {
   const auto self = shared_from_this();
   loop_.cancel(timer_);
   loop_.forget(fd_);
-  ::close(fd_);
+  stream_.reset();  // closes the socket
+  greeting_.reset();
+  held_.reset();
   // Not from within somebody's call, but before the loop sleeps: first every pending operation, then the end.
   loop_.later([self, this, failure = Failure{kind, std::move(text)}] {
     auto urgent = std::exchange(urgent_, {});

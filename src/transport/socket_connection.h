@@ -1,6 +1,5 @@
-// A connection over a stream socket: TCP, Unix, and shared memory, whose doorbell and death are those of its Unix
-// socket while payloads stay where they are. (TLS has its place between the socket and the frames: `read_some` and
-// `write_some`.)
+// A connection over a stream: TCP, TLS, Unix, and shared memory, whose doorbell and death are those of its Unix socket
+// while payloads stay where they are.
 #pragma once
 
 #include <deque>
@@ -9,6 +8,7 @@
 
 #include "transport/connection.h"
 #include "transport/credit.h"
+#include "transport/greeting.h"
 #include "wire/checksum.h"
 #include "wire/frame.h"
 
@@ -16,9 +16,13 @@ namespace yoke::transport {
 
 class SocketConnection : public Connection {
  public:
-  // Takes the connected, non-blocking descriptor over. `handler` outlives the connection's last callback.
-  static std::shared_ptr<SocketConnection> make(Loop& loop, int fd, bool shared_memory, std::string peer,
-                                                const Settings& settings, Handler& handler);
+  // To the other end of this stream, which has been dialled. `handler` outlives the connection's last callback.
+  static std::shared_ptr<SocketConnection> dialled(Loop& loop, std::unique_ptr<Stream> stream, bool shared_memory,
+                                                   std::string peer, const Settings& settings, Handler& handler);
+  // With somebody who dialled, and is known by now. `held` goes when the connection is down.
+  static std::shared_ptr<SocketConnection> greeted(Loop& loop, Greeting& greeting, bool shared_memory, std::string peer,
+                                                   const Settings& settings, Handler& handler,
+                                                   std::shared_ptr<void> held);
   ~SocketConnection() override;
 
   void send(std::string control, Bytes payload = {}, Completion done = {}) override;
@@ -51,9 +55,10 @@ class SocketConnection : public Connection {
   };
   enum class Stage { head, control, payload, check };
 
-  SocketConnection(Loop& loop, int fd, bool shared_memory, std::string peer, const Settings& settings,
-                   Handler& handler);
+  SocketConnection(Loop& loop, bool shared_memory, std::string peer, const Settings& settings, Handler& handler);
   void start();
+  void greet();
+  void come_up(const std::string& introduction);
 
   // out
   void enqueue(Frame frame, bool urgent);
@@ -72,6 +77,7 @@ class SocketConnection : public Connection {
 
   // in
   void on_ready(std::uint32_t events);
+  void read_on();
   bool read_some();
   bool consume(std::span<const std::byte> bytes);
   bool stage_done();
@@ -90,11 +96,14 @@ class SocketConnection : public Connection {
   void fail(Down kind, std::string text);
 
   Loop& loop_;
-  int fd_;
+  std::unique_ptr<Greeting> greeting_;  // until the other side is known
+  std::unique_ptr<Stream> stream_;      // from then on
+  int fd_ = -1;                         // of either
   const bool shared_memory_;
   Settings settings_;
   std::shared_ptr<const std::atomic<std::uint64_t>> progress_;  // of the job that it belongs to
   Handler& handler_;
+  std::shared_ptr<void> held_;
   bool down_ = false;
   bool up_ = false;
   std::string finishing_;     // why, once `finish` was called
@@ -110,7 +119,7 @@ class SocketConnection : public Connection {
   std::size_t written_ = 0;  // of the frame being sent
   bool sending_urgent_ = false;
   std::size_t waiting_bytes_ = 0;
-  bool want_write_ = false, flush_planned_ = false;
+  bool want_write_ = false, flush_planned_ = false, reading_ = false;
   wire::Checksum sum_out_;  // of the first frame whose payload is not all written
   SendCredit<Kept> credit_;
   std::uint32_t announced_regions_ = 0;

@@ -1,5 +1,5 @@
-// Throughput of the ways between processes of one host, beside ZeroMQ's where the build found it. Rounds are
-// interleaved, so that a noisy moment of the machine meets all of them; the median of each is shown.
+// Throughput of the ways between processes of one host, beside ZeroMQ's and gRPC's where the build found them. Rounds
+// are interleaved, so that a noisy moment of the machine meets all of them; the median of each is shown.
 //
 // Twice: the server looks at a few words of each push, which is what carrying it costs; and it reads all of it, which
 // is the least that anybody does with a gradient. (Over shared memory the first moves no byte of a push at all.)
@@ -12,8 +12,12 @@
 #include <filesystem>
 #include <map>
 
+#include "security/certificates.h"
 #include "transport/bench_work.h"
 #include "transport/endpoint.h"
+#ifdef YOKE_GRPC
+#include "transport/grpc_peer.h"
+#endif
 #ifdef YOKE_ZMQ
 #include "transport/zmq_peer.h"
 #endif
@@ -23,8 +27,32 @@ namespace {
 
 using std::chrono::seconds;
 
-Settings named(const char* name) {
+// One authority and one certificate for whoever uses TLS here: both sides show it, and whoever dials looks for the
+// address in it.
+struct Certificates {
+  std::string authority;
+  security::Certificate own;
+};
+const Certificates& certificates() {
+  static const auto made = [] {
+    const auto authority = security::new_authority("transport_bench", 1).or_throw();
+    return Certificates{authority.certificate,
+                        security::issue(authority, {.names = {"127.0.0.1"}, .days = 1}).or_throw()};
+  }();
+  return made;
+}
+
+security::Credentials with_tls() {
+  security::Credentials credentials;
+  credentials.tls =
+      security::Tls::from_pem(certificates().authority, certificates().own.certificate, certificates().own.key, "here")
+          .or_throw();
+  return credentials;
+}
+
+Settings named(const char* name, const security::Credentials& credentials = {}) {
   Settings settings;
+  settings.credentials = credentials;
   settings.introduction = name;
   settings.arena = Arena::make();
   return settings;
@@ -94,24 +122,29 @@ class BenchClient : public Handler {
   std::uint32_t iteration_ = 0, received_ = 0;
 };
 
-void yoke_server(const std::string& text) {
+void yoke_server(const std::string& text, const security::Credentials& credentials) {
   Loop loop;
-  const auto settings = named("server");
+  const auto settings = named("server", credentials);
   BenchServer handler(*settings.arena);
   const auto listener = Listener::open(loop, read_address(text), settings, handler);
   if (!listener) give_up(listener.error().message);
   loop.run();
 }
 
-void yoke_client(const std::string& text, const Gate& gate) {
+void yoke_client(const std::string& text, const security::Credentials& credentials, const Gate& gate) {
   Loop loop;
   const auto address = read_address(text);
-  const auto settings = named("client");
+  const auto settings = named("client", credentials);
   BenchClient handler(loop, *settings.arena, gate);
-  const auto fd = dial(address, seconds(10));
+  const auto fd = dial(address, settings.credentials, seconds(10));
   if (!fd) give_up(fd.error().message);
   adopt(loop, *fd, address, settings, handler);
   loop.run();
+}
+
+Engine yoke_engine(const char* name, const std::string& address, const security::Credentials& credentials = {}) {
+  return {name, [=](const std::string& text) { yoke_server(text, credentials); },
+          [=](const std::string& text, const Gate& gate) { yoke_client(text, credentials, gate); }, address};
 }
 
 // A port that is free now.
@@ -123,6 +156,13 @@ std::string free_port() {
   if (!listener) give_up(listener.error().message);
   return (*listener)->address().port;
 }
+
+#ifdef YOKE_GRPC
+Engine grpc_engine(const char* name, const GrpcCertificates& certificates) {
+  return {name, [=](const std::string& address) { grpc_server(address, certificates); },
+          [=](const std::string& address, const Gate& gate) { grpc_client(address, certificates, gate); }, ""};
+}
+#endif
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -148,21 +188,31 @@ void print(const std::vector<Engine>& engines, std::map<std::string, Row>& rows)
   ratio("shm", "zmq-ipc");
   ratio("unix", "zmq-ipc");
   ratio("tcp", "zmq-tcp");
+  ratio("tcp", "grpc");
+  ratio("tls", "grpc-tls");
 }
 
 int run(int rounds, const std::vector<std::string>& only) {
   std::string folder = (std::filesystem::temp_directory_path() / "yoke-bench-XXXXXX").string();
   if (!mkdtemp(folder.data())) give_up("no folder for the sockets");
-  std::vector<Engine> engines{{"shm", yoke_server, yoke_client, "shm:" + folder + "/shm"}};
+  std::vector<Engine> engines{yoke_engine("shm", "shm:" + folder + "/shm")};
 #ifdef YOKE_ZMQ
   engines.push_back({"zmq-ipc", zmq_server, zmq_client, "ipc://" + folder + "/zmq"});
 #endif
-  engines.push_back({"unix", yoke_server, yoke_client, "unix:" + folder + "/unix"});
-  engines.push_back({"tcp", yoke_server, yoke_client, ""});
+  engines.push_back(yoke_engine("unix", "unix:" + folder + "/unix"));
+  engines.push_back(yoke_engine("tcp", ""));
 #ifdef YOKE_ZMQ
   engines.push_back({"zmq-tcp", zmq_server, zmq_client, ""});
 #else
-  fmt::print("(built without ZeroMQ: Yoke's rows only)\n");
+  fmt::print("(built without ZeroMQ)\n");
+#endif
+  engines.push_back(yoke_engine("tls", "", with_tls()));
+#ifdef YOKE_GRPC
+  engines.push_back(grpc_engine("grpc", {}));
+  engines.push_back(
+      grpc_engine("grpc-tls", {certificates().authority, certificates().own.certificate, certificates().own.key}));
+#else
+  fmt::print("(built without gRPC)\n");
 #endif
   std::erase_if(engines, [&](const Engine& engine) {
     return !only.empty() && std::find(only.begin(), only.end(), engine.name) == only.end();
@@ -174,8 +224,9 @@ int run(int rounds, const std::vector<std::string>& only) {
     std::map<std::string, Row> rows;
     for (int round = 0; round < rounds; ++round)
       for (auto& engine : engines) {
-        if (engine.name == "tcp") engine.address = "tcp:127.0.0.1:" + free_port();
+        if (engine.name == "tcp" || engine.name == "tls") engine.address = "tcp:127.0.0.1:" + free_port();
         if (engine.name == "zmq-tcp") engine.address = "tcp://127.0.0.1:" + free_port();
+        if (engine.name.starts_with("grpc")) engine.address = "127.0.0.1:" + free_port();
         const auto measured = measure(engine);
         rows[engine.name].speed.push_back(measured.gigabytes_a_second);
         rows[engine.name].cpu.push_back(measured.cpu_seconds_a_gigabyte);

@@ -532,7 +532,8 @@ TEST(CodecTest, StrangeIdentitiesAreRefused) {
   expect_stranger({.role = Role::replica, .id = 4096}, "is 4096");
   expect_stranger({.role = Role::server, .id = 2, .shards = 2}, "none of the job's");
   expect_stranger({.role = Role::server, .id = 2, .shards = 4097}, "shards is 4097");
-  expect_stranger({.host = std::string(1024, 'x')}, "the limit is 1024");
+  expect_stranger({.host = std::string(1024, 'x')}, "the limit is 816");
+  for (const auto* name : {"..", "a/b", "-x", "a b"}) expect_stranger({.job = name}, "the job's name is none");
   EXPECT_FALSE(decode_identity("GET / HTTP/1.1\r\n").ok());
 }
 

@@ -581,7 +581,7 @@ Result<Value> parse(std::string_view bytes, std::size_t limit) {
 Result<JobMessage> decode(std::string_view bytes) { return parse<JobMessage, pb::JobMessage>(bytes, kMaxControl); }
 
 Result<Identity> decode_identity(std::string_view bytes) {
-  return parse<Identity, pb::Identity>(bytes, kMaxFirstControl);
+  return parse<Identity, pb::Identity>(bytes, kMaxIntroduction);
 }
 
 }  // namespace yoke::wire

@@ -108,4 +108,8 @@ Result<FrameHead> decode_head(std::span<const std::byte, kHeadSize> bytes) {
   return head;
 }
 
+bool is_other_version(std::span<const std::byte, kHeadSize> bytes) {
+  return get<std::uint32_t>(bytes, kAtMagic) == kMagic && get<std::uint16_t>(bytes, kAtVersion) != kFrameVersion;
+}
+
 }  // namespace yoke::wire

@@ -15,22 +15,30 @@
 namespace yoke::wire {
 
 inline constexpr std::uint32_t kMagic = 0x454b4f59;  // "YOKE"
-inline constexpr std::uint16_t kFrameVersion = 1;
+inline constexpr std::uint16_t kFrameVersion = 2;
 inline constexpr std::size_t kHeadSize = 64;
 inline constexpr std::size_t kCheckSize = 8;
 inline constexpr std::size_t kMaxControl = 16u << 20;
 inline constexpr std::size_t kMaxPayload = 64u << 20;
-inline constexpr std::size_t kMaxFirstControl = 1024;  // before the other side has introduced itself
+// Before the other side has proven who it is, it may send a kilobyte in all: its introduction, and the proof.
+inline constexpr std::size_t kNonceSize = 32;
+inline constexpr std::size_t kProofSize = 32;
+inline constexpr std::size_t kMaxFirstControl = 1024 - 2 * (kHeadSize + kCheckSize) - kProofSize;
+inline constexpr std::size_t kMaxIntroduction = kMaxFirstControl - kNonceSize;
+inline constexpr std::size_t kMaxRefusal = 256;
 
 enum class FrameKind : std::uint8_t {
-  introduce = 1,  // control: an Identity; the first frame of each side
+  introduce = 1,  // control: of whoever dials, a nonce and an Identity; of the other side, its proof and its Identity
   message = 2,    // control: a JobMessage; may have a payload
   release = 3,    // control: the sequence numbers of payloads that are no longer needed, 8 bytes each; offset: bytes of
                   // credit granted besides
   heartbeat = 4,  // sequence: the sender's progress counter
   region = 5,     // shared memory: a descriptor travels with it; region: its number, payload (not there): its size
+  challenge = 6,  // control: a nonce; the answer to whoever dials
+  prove = 7,      // control: the proof that whoever dials has the secret
+  refuse = 8,     // control: why; instead of a challenge or an introduction, and the last thing
 };
-inline constexpr std::uint8_t kLastKind = 5;
+inline constexpr std::uint8_t kLastKind = 8;
 
 struct FrameHead {
   FrameKind kind = FrameKind::message;
@@ -50,5 +58,7 @@ using HeadBytes = std::array<std::byte, kHeadSize>;
 HeadBytes encode_head(const FrameHead& head);
 // Checks magic, version, checksum, kind and bounds.
 Result<FrameHead> decode_head(std::span<const std::byte, kHeadSize> bytes);
+// Ours, but of another version than this program's.
+bool is_other_version(std::span<const std::byte, kHeadSize> bytes);
 
 }  // namespace yoke::wire

@@ -54,7 +54,7 @@ void expect_back(const FrameHead& head) {
 TEST(FrameTest, TheHeadHasTheseBytes) {
   EXPECT_EQ(hex(encode_head(kHead)),
             "594f4b45"          // "YOKE"
-            "0100"              // version
+            "0200"              // version
             "02"                // a message
             "01"                // whose payload lies in a region
             "0807060504030201"  // incarnation
@@ -65,7 +65,7 @@ TEST(FrameTest, TheHeadHasTheseBytes) {
             "0010000000000000"  // offset
             "0000100000000000"  // payload
             "00000000"          // reserved
-            "ee34bef3");        // checksum
+            "be5fffd1");        // checksum
 }
 
 TEST(FrameTest, HeadsOfAllKindsComeBack) {
@@ -96,10 +96,10 @@ TEST(FrameTest, AFlippedBitIsRefusedWhereverItIs) {
 TEST(FrameTest, SaysWhatIsWrongWithAHead) {
   expect_refused(HeadBytes{}, "no Yoke peer");
   expect_refused(with(kHead, 0, 'G'), "no Yoke peer");
-  expect_refused(with(kHead, 4, 7), "speaks frame version 7, this program 1");
-  expect_refused(with(kHead, 5, 1), "speaks frame version 257, this program 1");
+  expect_refused(with(kHead, 4, 7), "speaks frame version 7, this program 2");
+  expect_refused(with(kHead, 5, 1), "speaks frame version 258, this program 2");
   expect_refused(with(kHead, 6, 0), "no frame of kind 0");
-  expect_refused(with(kHead, 6, kLastKind + 1), "no frame of kind 6");
+  expect_refused(with(kHead, 6, kLastKind + 1), "no frame of kind 9");
   expect_refused(with(kHead, 7, 2), "unknown flags: 2");
   expect_refused(with(kHead, 7, 0x81), "unknown flags: 129");
   expect_refused(with(kHead, 56, 1), "reserved");

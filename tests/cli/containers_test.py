@@ -76,6 +76,7 @@ class ContainersTest(unittest.TestCase):
         return os.path.join(self.folder.name, name)
 
     def start(self, *words, status=0, **environment):
+        """Starts it; what is returned waits for it, checks its status and returns what it said."""
         process = subprocess.Popen([YOKE, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                    cwd=self.folder.name, env={**os.environ, **environment})
 
@@ -158,6 +159,33 @@ class ContainersTest(unittest.TestCase):
         self.assertIn("20.0 MiB", text)
         self.assertEqual(self.containers(server.at), {})
         self.train(server.at, "small")()
+
+    def test_each_container_has_a_secret_of_its_own(self):
+        os.mkdir(self.path("secrets"))
+        for file in ("own", "stranger", "secrets/private"):
+            self.yoke("secret", "new", file)
+        server = Server(self, "--secret-file", "own", "--secrets", "secrets")
+        words = ("--join", server.at, "--model", "synthetic:10k:1ms", "--steps", "10", *JOB)
+
+        def train(name, secret, status=0):
+            return self.yoke("launch", "--container", name, "--secret-file", secret, *words, status=status)
+
+        train("common", "own")
+        train("private", "secrets/private")
+        for name, secret in (("private", "own"), ("common", "secrets/private"), ("common", "stranger")):
+            with self.subTest(name=name, secret=secret):
+                train(name, secret, status=1)
+        # The servers' own secret is a keeper's of all; a container's is of that one alone.
+        mine = ("--at", server.at, "--secret-file", "secrets/private", "--container", "private")
+        self.assertIn("common", self.yoke("containers", "--at", server.at, "--secret-file", "own"))
+        self.assertNotIn("common", self.yoke("containers", *mine))
+        self.yoke("snapshot", "private", "p.safetensors", *mine)
+        self.assertIn("no say in others", self.yoke("snapshot", "common", "c.safetensors", *mine, status=1))
+        self.assertIn("no say in others", self.yoke("containers", "rm", "common", *mine, status=1))
+        self.yoke("containers", "--at", server.at, "--secret-file", "secrets/private", status=1)
+        # One that is new counts at once.
+        self.yoke("secret", "new", "secrets/later")
+        train("later", "secrets/later")
 
     # --- the life of a container ---
 
