@@ -11,6 +11,11 @@ add_test(NAME format COMMAND ${CMAKE_SOURCE_DIR}/scripts/format --check)
 add_test(NAME install COMMAND ${CMAKE_SOURCE_DIR}/tests/install_test ${CMAKE_BINARY_DIR})
 set_tests_properties(install PROPERTIES TIMEOUT 300)
 
+# Servers that stay, and their clients; models that only pass time do without LibTorch.
+add_test(NAME containers COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/containers_test.py
+                                 ${CMAKE_BINARY_DIR}/yoke)
+set_tests_properties(containers PROPERTIES TIMEOUT 600)
+
 # The program as a user runs it: Python is an independent reader and writer of what goes in and comes out.
 add_test(NAME keys COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/keys_test.py ${CMAKE_BINARY_DIR}/yoke)
 add_test(NAME closed COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/closed_test.py ${CMAKE_BINARY_DIR}/yoke)

@@ -75,7 +75,11 @@ struct Processes {
   // The address at which the job's first server listens: this process is then one replica of that job, and the others
   // are processes of their own. Empty: every replica is a thread of this process.
   std::string join;
-  std::optional<std::uint32_t> replica;  // which one this is; none: the first server says
+  // On servers that host many jobs: which container of theirs. What is there already is gone on with; what is trained
+  // stays there. Empty: the servers are of this job alone.
+  std::string container;
+  std::map<std::string, std::string> about;  // what the container is to know about the model, for its snapshots
+  std::optional<std::uint32_t> replica;      // which one this is; none: the first server says
   // Where this process hosts a server as well, for replicas that keep the parameters themselves (mirrored). Empty: it
   // hosts none. `join` may be this very address.
   std::string listen;

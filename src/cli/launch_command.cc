@@ -10,6 +10,7 @@
 #include "cli/exit_status.h"
 #include "cli/job_flags.h"
 #include "cli/launching.h"
+#include "cli/processes.h"
 #include "cli/security_flags.h"
 #include "launch/place.h"
 #include "launch/words.h"
@@ -21,7 +22,7 @@ struct LaunchFlags {
   TrainFlags train;
   std::optional<std::uint32_t> servers, servers_per_node;
   std::uint32_t server_nodes = 0;
-  std::string transport = "shm", rank, meet, host;
+  std::string transport = "shm", rank, meet, host, join;
 };
 
 const char* variable(const char* name) { return std::getenv(name); }
@@ -30,17 +31,22 @@ launch::RolesAsked roles_of(const LaunchFlags& flags, bool replicas_given) {
   const auto& options = flags.train.options;
   launch::RolesAsked roles;
   roles.mirrored = options.strategy == Strategy::mirrored;
+  roles.served = !options.processes.container.empty();
   if (replicas_given) roles.replicas = options.replicas;
   roles.servers = flags.servers;
   roles.servers_per_node = flags.servers_per_node;
   roles.server_nodes = flags.server_nodes;
   const bool said = flags.servers || flags.servers_per_node || flags.server_nodes > 0;
-  if (!roles.mirrored && !said) roles.servers = options.shards;
+  if (!roles.mirrored && !roles.served && !said) roles.servers = options.shards;
   return roles;
 }
 
 // A job of one machine has all parts of its history at hand at the end.
 Status check_in_cluster(const TrainFlags& flags) {
+  if (!flags.options.processes.container.empty())
+    return Error{Code::invalid_argument,
+                 "--container: its servers run already, so there is nothing to launch together: let every rank run "
+                 "`yoke replica` with the same --container and --join"};
   if (!flags.check) return {};
   return Error{Code::invalid_argument,
                "--check needs the histories of all processes, and they are on several ranks: say --history FILE, and "
@@ -70,8 +76,8 @@ Status check_for_program(const std::vector<std::string>& words) {
 int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& typed,
         const std::vector<std::string>& words, const std::vector<std::string>& program) {
   LaunchPlan plan;
-  std::vector<std::string> own{"--servers", "--servers-per-node", "--server-nodes", "--rank",  "--meet",
-                               "--host",    "--transport",        "--history",      "--config"};
+  std::vector<std::string> own{"--servers",   "--servers-per-node", "--server-nodes", "--rank",      "--meet", "--host",
+                               "--transport", "--history",          "--config",       "--container", "--join"};
   own.insert(own.end(), std::begin(kSecurityFlags), std::end(kSecurityFlags));
   plan.words = without_flags(words, own, {"--check", "--print-config", kInsecureFlag});
   const auto place = launch::find_place(variable, {launch::this_node(), flags.rank, flags.meet});
@@ -95,7 +101,9 @@ int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& t
   plan.roles = roles_of(flags, replicas_given || alone);
   plan.meet = flags.meet;
   plan.host = flags.host;
+  if (auto checked = check_container(flags.train, flags.join); !checked) return fail(checked.error());
   plan.flags = flags.train;
+  plan.join = flags.join;
   plan.transport = flags.transport;
   plan.program = program;
   plan.typed = {"launch"};
@@ -119,6 +127,7 @@ void add_launch(CLI::App& app, const std::vector<std::string>& typed, const std:
           "Examples:\n"
           "  yoke launch --servers 2 --replicas 4 --strategy sync --spares 1  Fashion-MNIST over shared memory\n"
           "  yoke launch --strategy mirrored --replicas 2  all-reduce, no servers\n"
+          "  yoke launch --container fashion --join 10.0.0.1:7000  in a container of servers that run already\n"
           "  yoke launch --servers 2 --replicas 4 -- ./digits --epochs 3  a program of your own\n"
           "  yoke launch --replicas 8 --spares 1 --model synthetic:1M:20ms --steps 500 --slow 0:10 --check\n"
           "  mpirun -n 6 yoke launch  a replica a rank, wherever mpirun puts them\n"
@@ -162,6 +171,7 @@ void add_launch(CLI::App& app, const std::vector<std::string>& typed, const std:
   command->add_option("--meet", flags->meet, "a folder that all launchers see, where they find each other")
       ->type_name("DIR")
       ->group(nodes);
+  add_container_flags(*command, flags->train.options, &flags->join);
   add_security_flags(*command, flags->train.options.processes.security);
   add_train_flags(*command, flags->train);
   command->callback(

@@ -79,9 +79,12 @@ class Launching {
     launch::LocalJob job;
     job.part = post_->part();
     job.mirrored = plan_.roles.mirrored;
+    job.served = plan_.roles.served;
     job.elsewhere = !post_->alone();
     job.announce = [&](const std::string& join) { return post_->announce(join, waiting()); };
-    if (!post_->has_first() || job.mirrored) {
+    if (job.served) {
+      job.join = plan_.join;
+    } else if (!post_->has_first() || job.mirrored) {
       auto join = post_->has_first() ? post_->listen_first() : post_->hear(waiting());
       if (!join) return join.error();
       job.join = *join;
@@ -140,21 +143,23 @@ class Launching {
   // Said once in the job, by whoever starts replica 0.
   void say_where(const std::string& join) const {
     const auto& roles = post_->roles();
+    const auto& container = plan_.flags.options.processes.container;
     const auto count = [](std::uint32_t number, const char* what) {
       return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
     };
     std::string keys;
     for (const auto& entry : post_->environment()) keys += entry + " ";
     fmt::print(
-        "{}, {}{}; `{}yoke status {}` tells how it goes\n", count(roles.servers, "server"),
-        count(roles.replicas, "replica"),
+        "{}, {}{}; `{}yoke status {}{}` tells how it goes\n",
+        container.empty() ? count(roles.servers, "server") : "container " + container, count(roles.replicas, "replica"),
         post_->alone() ? "" : fmt::format(" on {}, {}", count(plan_.place.ranks, "rank"), count(roles.nodes, "node")),
-        keys, join);
+        keys, join, container.empty() ? "" : " --container " + container);
   }
 
   launch::ChildSpec replica(std::uint32_t i, const std::string& join) {
     launch::ChildSpec spec;
     spec.name = fmt::format("replica {}", i);
+    const auto& container = plan_.flags.options.processes.container;
     if (i == 0 && !plan_.flags.quiet) say_where(join);
     std::fflush(stdout);
     spec.environment = post_->environment();
@@ -163,6 +168,7 @@ class Launching {
         {std::string(launch::kJoinVariable) + "=" + join, fmt::format("{}={}", launch::kReplicaVariable, i),
          std::string(kCommandVariable) + "=" + launch::join_words(plan_.typed),
          std::string(kResultVariable) + "=" + result_file()});
+    if (!container.empty()) spec.environment.push_back(std::string(kContainerVariable) + "=" + container);
     if (plan_.program.empty()) {
       spec.argv = {self_, "replica"};
       const auto words = job_words();
@@ -267,6 +273,21 @@ std::vector<std::string> without_flags(const std::vector<std::string>& words,
     kept.push_back(words[i]);
   }
   return kept;
+}
+
+Status check_container(const TrainFlags& flags, const std::string& join) {
+  const auto& container = flags.options.processes.container;
+  if (container.empty() != join.empty())
+    return Error{Code::invalid_argument,
+                 join.empty() ? "--container " + container +
+                                    ": say with --join ADDRESS where the first server of `yoke serve` listens"
+                              : "--join is of a job in a container: say with --container NAME which (or start `yoke "
+                                "replica`)"};
+  if (!container.empty() && (flags.check || !flags.history.empty()))
+    return Error{Code::invalid_argument,
+                 "--check and --history need the servers' part, and servers with containers record nothing: leave them "
+                 "out"};
+  return {};
 }
 
 int run_launch(const LaunchPlan& plan) {

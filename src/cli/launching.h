@@ -16,11 +16,15 @@ struct LaunchPlan {
   launch::RolesAsked roles;          // who starts what
   launch::Place place;               // none: all of the job is started here
   std::string meet, host;            // --meet and --host
+  std::string join;                  // a container: where its servers are
   std::string transport = "shm";     // or unix, tcp; of processes of one node
   std::vector<std::string> words;    // the job's flags, for every replica
   std::vector<std::string> program;  // of the user's own, with its words; empty: `yoke replica`
   std::vector<std::string> typed;    // the command as it was typed, without `yoke`
 };
+
+// Where a job in a container joins: --join, which goes with --container alone.
+Status check_container(const TrainFlags& flags, const std::string& join);
 
 // Returns the exit status.
 int run_launch(const LaunchPlan& plan);

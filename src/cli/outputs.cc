@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <span>
 
-#include "train/write_whole.h"
+#include "base/write_whole.h"
 
 namespace yoke::cli {
 
@@ -32,7 +32,7 @@ Status can_write(const std::string& flag, const std::string& file) {
 
 Status write_file(const std::string& file, std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));
-  return train::write_whole(file, {&bytes, 1});
+  return write_whole(file, {&bytes, 1});
 }
 
 }  // namespace yoke::cli

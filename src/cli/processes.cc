@@ -12,6 +12,21 @@ Result<launch::Surroundings> surroundings() {
   return launch::find_surroundings([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
 }
 
+void add_container_flags(CLI::App& command, Options& options, std::string* join) {
+  const std::string group = "Processes";
+  command
+      .add_option("--container", options.processes.container,
+                  "train in this container on servers of `yoke serve`: what it has is gone on with, what comes out "
+                  "stays there")
+      ->type_name("NAME")
+      ->envname(kContainerVariable)
+      ->group(group);
+  if (!join) return;
+  command.add_option("--join", *join, "with --container: where the first of these servers listens")
+      ->type_name("ADDRESS")
+      ->group(group);
+}
+
 Status check_one_of_many(const TrainFlags& flags) {
   const auto validation = data::parse_validation(flags.validation);
   if (validation && validation->folds > 0)
@@ -51,6 +66,9 @@ Status take_place(const launch::Surroundings& found, bool replicas_given, Option
   if (found.kind == Kind::none || (found.kind == Kind::torchrun && found.replicas == 1)) return {};
   options.processes.join = found.join;
   options.processes.replica = found.replica;
+  // A program of the user's own has no flag for it.
+  if (const char* container = std::getenv(kContainerVariable); container && found.kind == Kind::yoke)
+    options.processes.container = container;
   if (found.replicas) {
     if (replicas_given && options.replicas != *found.replicas)
       return Error{Code::invalid_argument, fmt::format("--replicas {}, but WORLD_SIZE says {}: leave out --replicas",

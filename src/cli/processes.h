@@ -19,6 +19,12 @@ inline constexpr char kHistoryVariable[] = "YOKE_HISTORY";  // a program of the 
 // there is one, and with which status.
 inline constexpr char kResultVariable[] = "YOKE_RESULT";
 
+// Which container of `yoke serve` a job is in, where no flag says it.
+inline constexpr char kContainerVariable[] = "YOKE_CONTAINER";
+
+// --container, and for those that start replicas (`join` not null) --join.
+void add_container_flags(CLI::App& command, Options& options, std::string* join);
+
 // The environment's word on it.
 Result<launch::Surroundings> surroundings();
 

@@ -83,6 +83,7 @@ void add_replica(CLI::App& app, const std::vector<std::string>& words, int& stat
       ->group(group);
   command->add_option("--replica", flags->replica, "which one this is, from 0; by default the first server says")
       ->group(group);
+  add_container_flags(*command, flags->train.options, nullptr);
   command
       ->add_option("--listen", flags->listen, "mirrored: where this replica's slice is found; by default beside --join")
       ->type_name("ADDRESS")

@@ -13,7 +13,7 @@ namespace yoke::cli {
 namespace {
 
 struct StatusFlags {
-  std::string address;
+  std::string address, container;
   bool json = false;
   Security security;
 };
@@ -21,7 +21,7 @@ struct StatusFlags {
 int run_status(const StatusFlags& flags) {
   const auto credentials = security::find_credentials(flags.security);
   if (!credentials) return fail(credentials.error());
-  const auto account = cluster::ask_account(flags.address, *credentials, std::chrono::seconds(5));
+  const auto account = cluster::ask_account(flags.address, flags.container, *credentials, std::chrono::seconds(5));
   if (!account) return fail(account.error());
   const auto text = flags.json ? as_json(*account) : as_text(*account);
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -39,6 +39,8 @@ void add_status(CLI::App& app, int& status) {
       "  yoke status 10.0.0.1:7000                  ask the first server (shard 0)\n"
       "  yoke status shm:/run/user/1000/yoke-x/s0   a job that `yoke launch` started says where at its start");
   command->add_option("address", flags->address, "where the first server listens")->required()->type_name("ADDRESS");
+  command->add_option("--container", flags->container, "on servers of `yoke serve`: the job in this container")
+      ->type_name("NAME");
   command->add_flag("--json", flags->json, "the same as JSON");
   add_security_flags(*command, flags->security);
   command->callback([flags, &status] { status = run_status(*flags); });

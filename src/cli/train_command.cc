@@ -8,6 +8,7 @@
 #include "cli/exit_status.h"
 #include "cli/launching.h"
 #include "cli/processes.h"
+#include "cli/security_flags.h"
 #include "cli/train_flags.h"
 #include "cli/training.h"
 
@@ -22,6 +23,7 @@ constexpr char kExamples[] =
     "  yoke train --data photos/ --image-size 32x32 --model resnet  a folder of images, a folder a class\n"
     "  yoke train --model net.pt --save trained.pt  a TorchScript file from Python\n"
     "  yoke train --data digits --strategy async --max-staleness 4  nobody waits, old gradients are dropped\n"
+    "  yoke train --container fashion --join 10.0.0.1:7000  on servers of `yoke serve`, which keep what comes out\n"
     "  yoke train --processes --shards 2  the same as processes of this machine, over shared memory\n"
     "  yoke train --model synthetic:1M:20ms --steps 200 --replicas 8 --spares 1 --slow 0:10  no model: what a slow "
     "replica costs\n"
@@ -38,16 +40,21 @@ Status place(TrainFlags& flags, const CLI::App& command) {
   return take_place(*found, command.get_option("--replicas")->count() > 0, flags.options);
 }
 
-int run(const TrainFlags& flags, const std::vector<std::string>& words, const std::vector<std::string>& settled) {
+int run(const TrainFlags& flags, const std::string& join, const std::vector<std::string>& words,
+        const std::vector<std::string>& settled) {
   std::vector<std::string> typed{"train"};
   typed.insert(typed.end(), words.begin(), words.end());
-  if (!flags.processes) return run_training(flags, typed);
+  if (!flags.processes && join.empty()) return run_training(flags, typed);
   LaunchPlan plan;
   plan.flags = flags;
   plan.roles.mirrored = flags.options.strategy == Strategy::mirrored;
   plan.roles.replicas = flags.options.replicas;
-  if (!plan.roles.mirrored) plan.roles.servers = flags.options.shards;
-  plan.words = without_flags(settled, {"--history"}, {"--check", "--processes"});
+  plan.roles.served = !join.empty();
+  if (!plan.roles.mirrored && !plan.roles.served) plan.roles.servers = flags.options.shards;
+  plan.join = join;
+  std::vector<std::string> own{"--history", "--container", "--join"};
+  own.insert(own.end(), std::begin(kSecurityFlags), std::end(kSecurityFlags));
+  plan.words = without_flags(settled, own, {"--check", "--processes", kInsecureFlag});
   plan.typed = typed;
   return run_launch(plan);
 }
@@ -57,25 +64,30 @@ int run(const TrainFlags& flags, const std::vector<std::string>& words, const st
 void add_train(CLI::App& app, const std::vector<std::string>& words, const std::vector<std::string>& settled,
                int& status) {
   auto flags = std::make_shared<TrainFlags>();
+  auto join = std::make_shared<std::string>();
   auto* command = app.add_subcommand(
       "train",
       "Train a network on many replicas. Each replica computes gradients on samples of its own; the strategy says how "
       "they pull together. Without flags: a small CNN on Fashion-MNIST.");
   command->footer(std::string(kExamples) + kExitStatusHelp);
   add_train_flags(*command, *flags);
+  add_container_flags(*command, flags->options, join.get());
+  add_security_flags(*command, flags->options.processes.security);
   command
       ->add_flag("--processes", flags->processes,
                  "each replica and each shard a process of its own, as `yoke launch` starts them")
       ->group("How the replicas pull together");
-  command->callback([flags, command, &words, &settled, &status] {
+  command->callback([flags, join, command, &words, &settled, &status] {
     if (const auto checked = complete(*flags, *command); !checked) {
       status = fail(checked.error());
+    } else if (auto contained = check_container(*flags, *join); !contained) {
+      status = fail(contained.error());
     } else if (auto placed = place(*flags, *command); !placed) {
       status = fail(placed.error());
     } else if (flags->print_config) {
       fmt::print("{}", to_config(*command));
     } else {
-      status = run(*flags, words, settled);
+      status = run(*flags, *join, words, settled);
     }
   });
 }

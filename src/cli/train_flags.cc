@@ -8,6 +8,7 @@
 
 #include "cli/job_flags.h"
 #include "data/fetch.h"
+#include "wire/limits.h"
 
 namespace yoke::cli {
 namespace {
@@ -258,6 +259,19 @@ Status complete(TrainFlags& flags, CLI::App& command) {
   if (auto done = complete(flags.data, flags.task, flags.image_size); !done) return done;
   if (flags.keep != "best" && flags.keep != "last")
     return wrong(fmt::format("--keep {}: there are best and last", flags.keep));
+  if (const auto& container = options.processes.container; !container.empty()) {
+    if (!wire::is_job_name(container))
+      return wrong(
+          fmt::format("--container {}: a name has at most {} letters, digits, dots, - and _, and begins with a "
+                      "letter or digit",
+                      container, wire::kMaxJobName));
+    if (options.strategy == Strategy::mirrored)
+      return wrong("--container is on servers, and mirrored has none: use --strategy sync or async");
+    if (given("--keep") && flags.keep == "best")
+      return wrong("--keep best: a container has the last version, and so has its result: leave it out");
+    flags.keep = "last";
+    command.get_option("--keep")->default_str(flags.keep);
+  }
   flags.fit.keep_best = flags.keep == "best";
   if (given("--steps") && options.steps == 0) return wrong("--steps 0: nothing to do; say at least 1");
   if (!(*flags.lr >= 0 && std::isfinite(*flags.lr)))

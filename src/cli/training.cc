@@ -82,6 +82,7 @@ class Training {
     synthetic_ = *synthetic;
     synthetic_.optimizer = optimizer_;
     model_ = {flags_.model, synthetic_.parameters, "no model at all: it only passes time"};
+    flags_.options.processes.about = {{"yoke.model", flags_.model}};
     return announce("");
   }
 
@@ -118,6 +119,9 @@ class Training {
     auto model = adapter_->describe(*request);
     if (!model) return model.error();
     model_ = std::move(*model);
+    State words;
+    write_card(*request->data, words);
+    flags_.options.processes.about = std::move(words.about);
     const auto facts = adapter_->facts();
     job_.environment.libtorch = facts.libtorch;
     job_.environment.blas = facts.blas;
@@ -282,7 +286,8 @@ class Training {
   Result<int> conclude(Fitted& fitted, const std::vector<Fitted>& folds) {
     const bool stopped = fitted.ended == Ended::stopped;
     auto save = flags_.save;
-    if (stopped && save.empty() && !flags_.synthetic()) save = kStoppedFile;
+    const auto& container = flags_.options.processes.container;
+    if (stopped && save.empty() && !flags_.synthetic() && container.empty()) save = kStoppedFile;
     if (!save.empty())
       if (auto saved = save_model(save, fitted.state); !saved) return saved.error();
     std::optional<double> bigram;
@@ -301,6 +306,8 @@ class Training {
     if (stopped) {
       if (validation_.folds > 0) {
         fmt::print("stopped. Folds that are not finished say nothing: run the same command again\n");
+      } else if (!container.empty()) {
+        fmt::print("stopped. Container {} has what came out; the same command goes on from there\n", container);
       } else {
         fmt::print("stopped. To go on from here (the optimizer's memory and the schedule start anew):\n  {}\n",
                    go_on_words(words_, flags_, save, fitted.summary, request_.data ? request_.data->train.size() : 0));
@@ -318,12 +325,15 @@ class Training {
     return static_cast<int>(kDone);
   }
 
+  void write_card(const data::Split& data, State& state) const {
+    train::write_card({model_.model, data.train.schema(), data.train.normalisation(), flags_.loss, flags_.data.target,
+                       flags_.data.test_share},
+                      state);
+  }
+
   Status save_model(const std::string& file, State& state) {
     if (file.ends_with(".pt")) return adapter_->save_script(request_, state, file);
-    const auto& train = request_.data->train;
-    train::write_card(
-        {model_.model, train.schema(), train.normalisation(), flags_.loss, flags_.data.target, flags_.data.test_share},
-        state);
+    write_card(*request_.data, state);
     state.about["yoke.version"] = kVersion;
     state.about["format"] = "pt";  // what other readers of such files look for
     return train::write_model(file, state);

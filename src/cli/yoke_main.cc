@@ -9,6 +9,7 @@
 #include "cli/cert_command.h"
 #include "cli/check_command.h"
 #include "cli/config_file.h"
+#include "cli/containers_command.h"
 #include "cli/data_command.h"
 #include "cli/doctor_command.h"
 #include "cli/eval_command.h"
@@ -19,6 +20,7 @@
 #include "cli/manual_command.h"
 #include "cli/replica_command.h"
 #include "cli/secret_command.h"
+#include "cli/serve_command.h"
 #include "cli/server_command.h"
 #include "cli/status_command.h"
 #include "cli/train_command.h"
@@ -87,6 +89,9 @@ int main(int argc, char** argv) {
   cli::add_launch(app, typed, settled, program, status);
   cli::add_server(app, status);
   cli::add_replica(app, typed, status);
+  cli::add_serve(app, status);
+  cli::add_containers(app, status);
+  cli::add_snapshot(app, status);
   cli::add_status(app, status);
   cli::add_check(app, status);
   cli::add_eval(app, status);

@@ -23,6 +23,13 @@ class BlockUpdates {
   BlockUpdates(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, UpdateOptions options,
                std::optional<wire::ShardId> shard = {});
 
+  // Takes over what the optimizers of another remember; its plan and its groups are the same. Nothing runs on either.
+  void go_on_from(BlockUpdates& former) { memories_ = std::move(former.memories_); }
+  // What the optimizers remember, by replica where each has its own; else there is only replica 0's.
+  const std::map<wire::ReplicaId, OptimizerMemory>& memories() const { return memories_; }
+  OptimizerMemory& memory_of(wire::ReplicaId replica) {
+    return memories_.try_emplace(replica, plan_, groups_, 2, shard_).first->second;
+  }
   // The replica's gradients will come. Before its first; while nothing runs that it was not called for already.
   void expect(wire::ReplicaId replica);
   // From any thread, different blocks at the same time.

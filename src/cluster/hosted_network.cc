@@ -28,12 +28,13 @@ std::shared_ptr<std::byte> memory_for(transport::Arena& arena, std::size_t bytes
 }  // namespace
 
 HostedNetwork::HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::JobTerms terms, Layout layout,
-                             Outlet& outlet, Workers& workers, std::shared_ptr<transport::Arena> arena,
-                             std::shared_ptr<history::Recorder> recorder)
+                             wire::About about, Outlet& outlet, Workers& workers,
+                             std::shared_ptr<transport::Arena> arena, std::shared_ptr<history::Recorder> recorder)
     : network_(network),
       id_(shard),
       terms_(std::move(terms)),
       layout_(std::move(layout)),
+      about_(std::move(about)),
       plan_(core::plan_blocks(layout_, terms_.shards)),
       outlet_(outlet),
       workers_(workers),
@@ -69,6 +70,29 @@ Status HostedNetwork::bring(const wire::FirstValues& where, std::span<const floa
   if (values.size() != plan_.blocks[where.block].size) return wrong("a block of another size");
   store_->initialise(where.block, values);
   return {};
+}
+
+void HostedNetwork::go_on_from(HostedNetwork& former) {
+  before_ = former.version();
+  if (store_ && former.store_) store_->go_on_from(*former.store_, layout_.groups == former.layout_.groups);
+  frozen_ = former.frozen_;  // a copy: somebody may be writing the former to a file
+  initialised_ = true;
+}
+
+void HostedNetwork::restored(wire::Version version) {
+  before_ = version;
+  initialised_ = true;
+  freeze();
+}
+
+void HostedNetwork::freeze() {
+  over_ = true;
+  inbox_.clear();
+}
+
+void HostedNetwork::keep_values_only() {
+  held_.clear();
+  if (store_) store_->keep_values_only();
 }
 
 // --- the machines ---
@@ -117,6 +141,7 @@ void HostedNetwork::stop(const std::string& reason) {
 }
 
 void HostedNetwork::deliver(const wire::Address& to, core::Event event) {
+  if (over_) return;
   inbox_.emplace_back(to, std::move(event));
   if (!draining_) drain();
 }
@@ -184,9 +209,13 @@ void HostedNetwork::pass(std::size_t floats, std::function<void()> work, std::fu
     work();
     return then();
   }
+  ++passes_;
   workers_.post([self = shared_from_this(), work = std::move(work), then = std::move(then)] {
     work();
-    self->outlet_.post([self, then] { then(); });
+    self->outlet_.post([self, then] {
+      then();
+      if (--self->passes_ == 0) self->outlet_.passes_done();
+    });
   });
 }
 

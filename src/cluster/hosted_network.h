@@ -1,10 +1,12 @@
 // One network on one server: the shard that the server hosts, on the first server the sequencer besides, and the
-// payload that is theirs for a while. Turns messages into events for the machines of core, and their effects into
-// passes and messages. Everything happens in the loop's thread but the passes, which the workers run.
+// payload that is theirs for a while. When its job is over, a container keeps it as it is, frozen, for the next. Turns
+// messages into events for the machines of core, and their effects into passes and messages. Everything happens in the
+// loop's thread but the passes, which the workers run.
 #pragma once
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -36,17 +38,23 @@ class Outlet {
                            ShardStore::Values values) = 0;
   // Later, in the loop's thread; from any thread.
   virtual void post(std::function<void()> call) = 0;
+  // No pass of the network runs any more.
+  virtual void passes_done() = 0;
   virtual Time now() const = 0;
   virtual void say(const std::string& text) = 0;
 };
 
 class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
  public:
-  HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::JobTerms terms, Layout layout, Outlet& outlet,
-                Workers& workers, std::shared_ptr<transport::Arena> arena, std::shared_ptr<history::Recorder> recorder);
+  HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::JobTerms terms, Layout layout, wire::About about,
+                Outlet& outlet, Workers& workers, std::shared_ptr<transport::Arena> arena,
+                std::shared_ptr<history::Recorder> recorder);
 
+  std::uint32_t number() const { return network_; }
+  wire::ShardId shard() const { return id_; }
   const wire::JobTerms& terms() const { return terms_; }
   const Layout& layout() const { return layout_; }
+  const wire::About& about() const { return about_; }
   const core::BlockPlan& plan() const { return plan_; }
   // Does this server host a part of it? A small network may have fewer shards than there are servers.
   bool hosts() const { return shard_.has_value(); }
@@ -59,6 +67,13 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   void brought() { initialised_ = true; }
   bool initialised() const { return initialised_; }
   const std::vector<std::vector<float>>& frozen() const { return frozen_; }  // by slot; on the first server
+  // Null: this server hosts no part of it.
+  ShardStore* store() const { return store_.get(); }
+  // The values and the optimizer's state have been put back from a file: nobody trains them, and so many updates are
+  // behind them.
+  void restored(wire::Version version);
+  // Takes over the values of one that is frozen, and the optimizer's state too where that means the same in both.
+  void go_on_from(HostedNetwork& former);
   ShardStore::Values first(wire::BlockId block) const { return store_->present(block); }
 
   // --- training ---
@@ -67,6 +82,15 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   void receive(const wire::Address& from, wire::Message message, transport::Bytes payload);
   void down(const wire::Life& life, const std::string& reason);
   void stop(const std::string& reason);
+
+  // --- its end ---
+  // Nothing happens to its values from now on.
+  void freeze();
+  bool busy() const { return passes_ > 0; }
+  // Lets go of all but its values and what the optimizer remembers; when it is frozen and not busy.
+  void keep_values_only();
+  // Updates that its values have behind them, in this job and in those before.
+  wire::Version version() const { return before_ + (store_ ? store_->version() : 0); }
 
   // --- on the first server ---
   const core::Sequencer* sequencer() const { return sequencer_ ? &*sequencer_ : nullptr; }
@@ -98,6 +122,7 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   const wire::ShardId id_;
   const wire::JobTerms terms_;
   const Layout layout_;
+  const wire::About about_;
   const core::BlockPlan plan_;
   Outlet& outlet_;
   Workers& workers_;
@@ -105,6 +130,9 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   std::unique_ptr<ShardStore> store_;
   std::vector<std::vector<float>> frozen_;
   bool initialised_ = false;
+  bool over_ = false;
+  wire::Version before_ = 0;  // updates by former jobs
+  std::size_t passes_ = 0;    // that workers run
 
   std::optional<core::Sequencer> sequencer_;
   std::optional<core::Shard> shard_;
@@ -117,5 +145,7 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   std::unordered_map<wire::Ticket, Held> held_;
   wire::Ticket next_ticket_;
 };
+
+using Networks = std::map<std::uint32_t, std::shared_ptr<HostedNetwork>>;  // by number
 
 }  // namespace yoke::cluster

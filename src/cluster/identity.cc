@@ -30,6 +30,7 @@ std::string where_is(const wire::Identity& identity) {
 
 std::string in_words(const wire::Identity& identity) {
   if (identity.role == wire::Role::watcher) return fmt::format("a watcher ({})", where_is(identity));
+  if (identity.role == wire::Role::keeper) return fmt::format("a keeper ({})", where_is(identity));
   return fmt::format("{} {} ({})", identity.role == wire::Role::server ? "server" : "replica", identity.id,
                      where_is(identity));
 }

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "cluster/house.h"
 #include "cluster/identity.h"
 #include "cluster/member_links.h"
 #include "cluster/remote_cluster.h"
-#include "cluster/server.h"
 #include "transport/endpoint.h"
 #include "transport/inproc.h"
 #include "wire/codec.h"
@@ -30,6 +30,7 @@ class Member::Impl : public transport::Handler {
     const auto& options = links.options;
     auto identity = this_process(wire::Role::replica, options.replica.value_or(0));
     identity.numbered = options.replica.has_value();
+    identity.job = options.container;
     links.life = {identity.id, identity.incarnation};
     if (!options.listen.empty())
       if (auto hosting = host(); !hosting) return hosting;
@@ -59,7 +60,7 @@ class Member::Impl : public transport::Handler {
     for (const auto& slot : layout.slots) trained += slot.frozen ? 0 : slot.size();
     if (trained == 0) return Error{Code::invalid_argument, "the network has no parameters to train"};
     auto cluster = std::make_unique<RemoteCluster>(links, network, layout, core::plan_blocks(layout, terms.shards));
-    const auto bytes = wire::encode(wire::Open{network, terms, layout});
+    const auto bytes = wire::encode(wire::Open{network, terms, layout, links.options.about});
     if (bytes.size() > wire::kMaxControl)
       return Error{Code::unsupported,
                    fmt::format("the network has too many parameters by name: their list has {} bytes "
@@ -78,6 +79,10 @@ class Member::Impl : public transport::Handler {
     if (auto waited = links.wait(lock, "opening the network", [&] { return cluster->opened(); }); !waited) {
       lock.unlock();  // the cluster takes it to go
       return waited.error();
+    }
+    if (auto agree = cluster->check_versions(); !agree) {
+      lock.unlock();
+      return agree.error();
     }
     return std::unique_ptr<Cluster>(std::move(cluster));
   }
@@ -111,7 +116,7 @@ class Member::Impl : public transport::Handler {
                                   [](const auto& entry) { return entry.second->over(); });
     links.clusters.clear();
     // A server that lives in this process serves the others until they are through as well.
-    if (server && over) links.wake.wait_for(lock, links.options.deadline, [&] { return server_ended; });
+    if (house && over) links.wake.wait_for(lock, links.options.deadline, [&] { return house_ended; });
   }
 
   // --- transport::Handler, in the loop's thread ---
@@ -208,8 +213,8 @@ class Member::Impl : public transport::Handler {
   transport::LoopThread loop_thread{"yoke-loop"};  // first: the rest lives on it
   Links links;
   bool left = false;
-  std::unique_ptr<Server> server;
-  bool server_ended = false;
+  std::unique_ptr<House> house;
+  bool house_ended = false;
 
   ~Impl() override {
     // The loop first: nothing of the rest is called afterwards.
@@ -276,7 +281,7 @@ class Member::Impl : public transport::Handler {
   }
 
   Status host() {
-    ServerOptions own;
+    HouseOptions own;
     own.shard = links.options.hosts_shard;
     own.shards = links.options.hosts_of;
     own.listen = links.options.listen;
@@ -286,15 +291,15 @@ class Member::Impl : public transport::Handler {
     own.credentials = links.options.credentials;
     own.ended = [this](const Status& status) {
       const std::lock_guard lock(links.mutex);
-      server_ended = true;
+      house_ended = true;
       if (!status && !left) fail(status.error());
       links.wake.notify_all();
     };
     std::optional<Error> problem;
     in_loop([&] {
-      auto started = Server::start(*links.loop, own, links.arena);
+      auto started = House::open(*links.loop, own);
       if (started)
-        server = std::move(*started);
+        house = std::move(*started);
       else
         problem = started.error();
     });
@@ -303,7 +308,7 @@ class Member::Impl : public transport::Handler {
   }
 
   Status connect(wire::ShardId shard, const std::string& where, const wire::Identity& identity) {
-    const bool own = server && links.options.hosts_shard == shard;
+    const bool own = house && links.options.hosts_shard == shard;
     int fd = -1;
     Address address;
     if (!own) {
@@ -318,7 +323,7 @@ class Member::Impl : public transport::Handler {
       transport::ConnectionPtr connection;
       if (own)
         connection =
-            transport::connect_inproc(*links.loop, settings(identity), *this, *links.loop, server->settings(), *server)
+            transport::connect_inproc(*links.loop, settings(identity), *this, *links.loop, house->settings(), *house)
                 .first;
       else
         connection = transport::adopt(*links.loop, fd, address, settings(identity), *this);

@@ -16,6 +16,8 @@ namespace yoke::cluster {
 
 struct MemberOptions {
   std::string join;                      // where the first server listens
+  std::string container;                 // which container there; empty: the job has no name
+  wire::About about;                     // what the container is to keep about the model
   std::optional<std::uint32_t> replica;  // which one this is; none: the first server says
   std::string listen;                    // it hosts a server too, here ("" : not), and `join` may be itself
   std::uint32_t hosts_shard = 0;         // then of this shard ...

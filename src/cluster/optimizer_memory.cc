@@ -1,5 +1,7 @@
 #include "cluster/optimizer_memory.h"
 
+#include <algorithm>
+
 namespace yoke::cluster {
 
 OptimizerMemory::OptimizerMemory(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, unsigned versions,
@@ -22,6 +24,22 @@ std::uint64_t OptimizerMemory::prepare(wire::BlockId id, kernel::Block& block) {
     block.state_out[i] = entry.arrays[next * kernel::kMaxStates + i].data();
   }
   return entry.updates + 1;
+}
+
+std::vector<std::span<const float>> OptimizerMemory::present(wire::BlockId id) const {
+  const auto& entry = entries_[id];
+  std::vector<std::span<const float>> arrays;
+  for (std::size_t i = 0; i < kernel::kMaxStates; ++i)
+    if (const auto& array = entry.arrays[entry.present * kernel::kMaxStates + i]; !array.empty())
+      arrays.emplace_back(array.data(), array.size());
+  return arrays;
+}
+
+void OptimizerMemory::restore(wire::BlockId id, std::uint64_t updates, std::span<const std::vector<float>> arrays) {
+  auto& entry = entries_[id];
+  entry.updates = updates;
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    std::copy(arrays[i].begin(), arrays[i].end(), entry.arrays[entry.present * kernel::kMaxStates + i].data());
 }
 
 void OptimizerMemory::advance(wire::BlockId id) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "cluster/aligned.h"
@@ -20,6 +21,10 @@ class OptimizerMemory {
 
   // Points `block` at the state to read and the state to write; returns which update this is, from 1.
   std::uint64_t prepare(wire::BlockId id, kernel::Block& block);
+  // The present state, an array each, and how many updates made it.
+  std::vector<std::span<const float>> present(wire::BlockId id) const;
+  std::uint64_t updates(wire::BlockId id) const { return entries_[id].updates; }
+  void restore(wire::BlockId id, std::uint64_t updates, std::span<const std::vector<float>> arrays);
   // The update is done: the written state is the present one.
   void advance(wire::BlockId id);
 

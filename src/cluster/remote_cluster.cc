@@ -90,6 +90,18 @@ void RemoteCluster::join(wire::ReplicaId, std::uint64_t samples, std::uint32_t b
   carry_out(effects);
 }
 
+Status RemoteCluster::check_versions() const {
+  const auto& first = kept_.at(0);
+  for (const auto& [shard, here] : kept_)
+    if (here.version != first.version || here.bring_values != first.bring_values)
+      return Error{
+          Code::refused,
+          fmt::format("the servers have different versions of container {}: server 0 has {}, server {} has {}. "
+                      "One of them was lost in the middle of a job. `yoke containers rm {}` removes it",
+                      links_.options.container, first.version, shard, here.version, links_.options.container)};
+  return {};
+}
+
 // --- the machine, under the lock ---
 
 void RemoteCluster::deliver(core::Event event) {
@@ -155,10 +167,13 @@ Result<transport::Sink> RemoteCluster::announced(const wire::JobMessage& message
   return transport::Sink{std::as_writable_bytes(place(values->block))};
 }
 
-void RemoteCluster::received(wire::ShardId, wire::JobMessage message, transport::Bytes payload) {
+void RemoteCluster::received(wire::ShardId server, wire::JobMessage message, transport::Bytes payload) {
   if (const auto* opened_here = std::get_if<wire::Opened>(&message)) {
     ++opened_;
-    bring_ = bring_ || opened_here->bring_values;
+    if (server < plan_.shards()) {  // the others have nothing of it
+      kept_[server] = *opened_here;
+      bring_ = bring_ || opened_here->bring_values;
+    }
     if (opened()) shares_ = std::ranges::any_of(links_.servers, &Links::Link::by_pointer);
   } else if (std::holds_alternative<wire::FirstValuesDone>(message)) {
     ++first_values_;

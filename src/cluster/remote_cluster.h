@@ -51,6 +51,8 @@ class RemoteCluster : public Cluster {
   bool over() const { return side_ && side_->done(); }
   // The servers have taken the network in.
   bool opened() const { return opened_ == links_.servers.size(); }
+  // What they have of it is of one version, also where a container kept it.
+  Status check_versions() const;
 
  private:
   struct Arrived {  // a block's values, not yet in their place
@@ -75,7 +77,8 @@ class RemoteCluster : public Cluster {
   const Layout layout_;
   const core::BlockPlan plan_;
   std::size_t opened_ = 0;
-  std::atomic<bool> shares_{false};  // some server reads from this process's memory; known once it is opened
+  std::map<wire::ShardId, wire::Opened> kept_;  // by shard: what the servers have had
+  std::atomic<bool> shares_{false};             // some server reads from this process's memory; known once it is opened
   bool bring_ = false;
   std::size_t first_values_ = 0;  // servers that are through with the first values
   Places places_;

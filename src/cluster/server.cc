@@ -1,32 +1,19 @@
 #include "cluster/server.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 
-#include "cluster/account.h"
 #include "cluster/identity.h"
 #include "cluster/layout_difference.h"
-#include "cluster/while_set.h"
 #include "wire/codec.h"
-#include "wire/limits.h"
 
 namespace yoke::cluster {
 namespace {
 
 using wire::Role;
 
-constexpr auto kTick = std::chrono::seconds(1);
-constexpr auto kFarewell = std::chrono::seconds(2);
-constexpr auto kLeave = std::chrono::seconds(15);  // for replicas to go, once the result stands
-constexpr auto kHung = std::chrono::seconds(120);  // or, where it does not, for anything at all to happen
-constexpr auto kOthersMayCome = std::chrono::seconds(5);
-constexpr std::size_t kMarks = 10;
 constexpr std::size_t kMostAtOnce = 4u << 20;  // bytes of first values in one message
-const std::string kNoChief = "replica 0, the chief, was lost before it had initialised the parameters: ";
 
 const wire::Life* life_of(const wire::Message& message) {
   return std::visit(
@@ -51,71 +38,27 @@ bool may_say(Role role, bool from_first, const wire::Message& message) {
                     : is(static_cast<std::variant<Report, Measured, Reduced>*>(nullptr));
 }
 
-// The address of this end of a connection: where a server that listens everywhere is reached.
-std::string own_host(int fd) {
-  sockaddr_storage own{};
-  socklen_t size = sizeof own;
-  char text[INET6_ADDRSTRLEN] = "";
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0) return "";
-  if (own.ss_family == AF_INET)
-    inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in&>(own).sin_addr, text, sizeof text);
-  else if (own.ss_family == AF_INET6)
-    inet_ntop(AF_INET6, &reinterpret_cast<sockaddr_in6&>(own).sin6_addr, text, sizeof text);
-  return text;
-}
-
 Error wrong(std::string what) { return {Code::corrupt, std::move(what)}; }
 
 }  // namespace
 
-Server::Server(transport::Loop& loop, ServerOptions options, std::shared_ptr<transport::Arena> arena)
-    : loop_(loop), options_(std::move(options)), arena_(std::move(arena)), workers_(options_.workers) {}
+Server::Server(ServerOptions options, Premises premises)
+    : options_(std::move(options)), premises_(std::move(premises)), progressed_(transport::Loop::now()) {
+  timer_ = premises_.loop.after(kTick, [this] { tick(); });
+}
 
 Server::~Server() {
-  for (const auto timer : {timer_, abandoned_, farewell_}) loop_.cancel(timer);
+  for (const auto timer : {timer_, abandoned_, farewell_}) premises_.loop.cancel(timer);
   for (const auto& peer : peers_) peer->connection->note.reset();  // they own each other
 }
 
-Result<std::unique_ptr<Server>> Server::start(transport::Loop& loop, ServerOptions options,
-                                              std::shared_ptr<transport::Arena> arena) {
-  const auto listen = transport::parse_address(options.listen);
-  if (!listen) return listen.error();
-  std::unique_ptr<Server> server(new Server(loop, std::move(options), std::move(arena)));
-  auto identity = this_process(Role::server, server->options_.shard);
-  identity.shards = server->options_.shards;
-  auto& settings = server->settings_;
-  settings.introduction = wire::encode_identity(identity);
-  settings.incarnation = identity.incarnation;
-  settings.arena = server->arena_;
-  settings.progress = &server->progress_;
-  settings.clock = &server->clock_;
-  settings.credentials = server->options_.credentials;
-  settings.say = server->options_.say;
-  auto listener = transport::Listener::open(loop, *listen, settings, *server);
-  if (!listener) return listener.error();
-  server->listener_ = std::move(*listener);
-  if (!server->first()) {
-    const auto join = transport::parse_address(server->options_.join);
-    if (!join) return join.error();
-    const auto fd = transport::dial(*join, settings.credentials, server->options_.deadline);
-    if (!fd) return fd.error();
-    auto reached = server->listener_->address();
-    if (reached.host == "0.0.0.0" || reached.host == "::") reached.host = own_host(*fd);
-    identity.listens = to_string(reached);
-    auto own = settings;
-    own.introduction = wire::encode_identity(identity);
-    const auto dialled = transport::adopt(loop, *fd, *join, own, *server);
-    dialled->call_peer("server 0 at " + server->options_.join);
-    server->dialled_ = dialled.get();
-  }
-  server->timer_ = loop.after(kTick, [at = server.get()] { at->tick(); });
-  return server;
+Time Server::now() const {
+  return std::max(transport::Loop::now(),
+                  Time(static_cast<std::int64_t>(premises_.clock.load(std::memory_order_relaxed))));
 }
 
-std::string Server::address() const { return to_string(listener_->address()); }
-
-Time Server::now() const {
-  return std::max(transport::Loop::now(), Time(static_cast<std::int64_t>(clock_.load(std::memory_order_relaxed))));
+Error Server::no_chief(const std::string& why) {
+  return {Code::peer_down, "replica 0, the chief, was lost before it had initialised the parameters: " + why};
 }
 
 void Server::say(const std::string& text) {
@@ -131,238 +74,6 @@ Server::Peer* Server::server(wire::ShardId shard) const {
   const auto it = servers_.find(shard);
   return it == servers_.end() ? nullptr : it->second;
 }
-
-// --- who comes and goes ---
-
-void Server::on_up(transport::Connection& connection, const std::string& introduction) {
-  auto identity = wire::decode_identity(introduction);
-  if (!identity) return connection.close(connection.peer() + ": " + identity.error().message);
-  auto peer = std::make_shared<Peer>();
-  peer->identity = std::move(*identity);
-  peer->connection = connection.shared_from_this();
-  connection.note = peer;
-  peers_.insert(peer);
-  if (ending_) return refuse(*peer, "the job is over");
-  if (auto admitted = admit(*peer); !admitted) return refuse(*peer, admitted.error().message);
-  connection.call_peer(in_words(peer->identity));
-}
-
-Status Server::admit(Peer& peer) {
-  switch (peer.identity.role) {
-    case Role::server:
-      return admit_server(peer);
-    case Role::replica:
-      return admit_replica(peer);
-    case Role::watcher:
-      break;
-  }
-  return {};
-}
-
-Status Server::admit_server(Peer& peer) {
-  const auto id = peer.identity.id;
-  if (!first()) {  // the one that this server dialled
-    if (id != 0 || peer.connection.get() != dialled_)
-      return Error{Code::refused, "servers talk to the first server, not to each other"};
-    if (peer.identity.shards != options_.shards)
-      return Error{Code::refused, fmt::format("this is shard {} of {}, but the first server is one of {}",
-                                              options_.shard, options_.shards, peer.identity.shards)};
-    peer.first_server = true;
-    servers_[0] = &peer;
-    return {};
-  }
-  if (!peer.connection->peer_may_serve())
-    return Error{Code::refused, "its certificate is not that of a server (`yoke cert new` without --client makes one)"};
-  if (peer.identity.shards != options_.shards || id == 0 || id >= options_.shards)
-    return Error{Code::refused, fmt::format("shard {} of {} does not belong to a job with {} servers", id,
-                                            peer.identity.shards, options_.shards)};
-  if (const auto* other = server(id))
-    return Error{Code::refused, fmt::format("shard {} is served by {} already", id, in_words(other->identity))};
-  servers_[id] = &peer;
-  if (servers_.size() + 1 == options_.shards) welcome_all();
-  return {};
-}
-
-Status Server::admit_replica(Peer& peer) {
-  auto& identity = peer.identity;
-  if (first() && !identity.numbered) {
-    identity.id = 0;
-    while (seats_.contains(identity.id)) ++identity.id;
-  }
-  if (!networks_.empty() && identity.id >= networks_.begin()->second->terms().replicas)
-    return Error{Code::refused, fmt::format("the job has {} replicas, and needs no other",
-                                            networks_.begin()->second->terms().replicas)};
-  if (identity.id >= wire::kMaxMembers)
-    return Error{Code::refused, fmt::format("at most {} replicas", wire::kMaxMembers)};
-  if (const auto* other = replica(identity.id))
-    return Error{Code::refused, fmt::format("replica {} is there already: {}", identity.id, in_words(other->identity))};
-  if (first() && seats_.contains(identity.id))
-    return Error{Code::refused, fmt::format("replica {} has left this job, and cannot come back", identity.id)};
-  replicas_[identity.id] = &peer;
-  if (!first()) return {};
-  auto& seat = seats_[identity.id];
-  seat.where = where_is(identity);
-  seat.incarnation = identity.incarnation;
-  if (servers_.size() + 1 == options_.shards) welcome(peer);
-  return {};
-}
-
-// Everybody may set out once every server is there.
-void Server::welcome_all() {
-  say(fmt::format("all {} servers are there", options_.shards));
-  for (const auto& [id, peer] : replicas_) welcome(*peer);
-}
-
-void Server::welcome(Peer& peer) {
-  wire::Welcome welcome;
-  welcome.replica = peer.identity.id;
-  welcome.servers.resize(options_.shards);  // of the first itself whoever reads this has come from there
-  for (const auto& [shard, other] : servers_) welcome.servers[shard] = other->identity.listens;
-  seats_[peer.identity.id].welcomed = true;
-  peer.connection->send(wire::encode(std::move(welcome)));
-  elect();
-}
-
-// The lowest number that is not gone. Number 0 is waited for.
-void Server::elect() {
-  if (!first()) return;
-  wire::ReplicaId id = 0;
-  while (seats_.contains(id) && seats_.at(id).left) ++id;
-  auto* peer = replica(id);
-  if (!peer || chief_ == id || !seats_.at(id).welcomed) return;
-  if (chief_ && !over()) say(fmt::format("replica {} is the chief from now on", id));
-  chief_ = id;
-  peer->connection->send(wire::encode(wire::ChiefNow{}));
-}
-
-void Server::refuse(Peer& peer, const std::string& reason) {
-  if (peer.left) return;
-  peer.left = true;
-  say(fmt::format("{} is refused: {}", in_words(peer.identity), reason));
-  peer.connection->send(wire::encode(wire::Refusal{reason}));
-  peer.connection->finish(reason);
-  gone(peer, reason);
-}
-
-// The job ends with that reason, and it is told at the end: once.
-void Server::refuse_all(const std::string& reason) {
-  const WhileSet refusing(refusing_all_);
-  const auto peers = peers_;
-  for (const auto& peer : peers)
-    if (peer->identity.role == Role::replica) refuse(*peer, reason);
-}
-
-void Server::gone(Peer& peer, const std::string& reason) {
-  const auto id = peer.identity.id;
-  if (replica(id) == &peer) {
-    replicas_.erase(id);
-    if (first()) {
-      if (!networks_.empty() && id >= networks_.begin()->second->terms().replicas) {
-        seats_.erase(id);  // one too many
-        return consider_the_end();
-      }
-      const bool done = over();
-      auto& seat = seats_[id];
-      seat.left = true;
-      seat.well = peer.well;
-      seat.gone = done ? "" : reason;
-      if (networks_.empty()) say(fmt::format("{} has left: {}", in_words(peer.identity), reason));  // else those say it
-      for (const auto& [index, network] : networks_) network->down({id, peer.identity.incarnation}, reason);
-      if (id == 0 && !ending_ && !refusing_all_)
-        for (const auto& [index, network] : networks_)
-          if (!network->initialised()) {
-            refuse_all(kNoChief + reason);
-            end(Error{Code::peer_down, kNoChief + reason});
-            break;
-          }
-      elect();
-      consider_the_end();
-    }
-  } else if (server(id) == &peer) {
-    servers_.erase(id);
-    if (ending_ || over()) return;
-    const auto lost =
-        fmt::format("{} was lost, and with it a part of the parameters: {}", in_words(peer.identity), reason);
-    refuse_all(lost);
-    end(Error{Code::peer_down, lost});
-  }
-}
-
-void Server::on_down(transport::Connection& connection, const transport::Failure& failure) {
-  const auto peer = std::static_pointer_cast<Peer>(connection.note);
-  connection.note.reset();
-  if (!peer) {
-    if (&connection == dialled_ && !ending_) end(Error{Code::peer_down, failure.text});
-    return;
-  }
-  peers_.erase(peer);
-  if (!peer->left) {
-    peer->left = true;
-    gone(*peer, failure.text);
-  }
-  if (ending_ && peers_.empty()) ended();
-}
-
-// Training is over, as the first network counts.
-bool Server::over() const {
-  const auto it = networks_.find(0);
-  return it != networks_.end() && it->second->sequencer() && it->second->sequencer()->done();
-}
-
-void Server::consider_the_end() {
-  if (!first() || ending_ || !replicas_.empty() || networks_.empty()) return;
-  if (over()) return end({});
-  // Others may still be on their way.
-  const bool all_came = seats_.size() >= networks_.begin()->second->terms().replicas;
-  loop_.cancel(abandoned_);
-  abandoned_ = loop_.after(all_came ? Duration::zero() : Duration(kOthersMayCome), [this] {
-    if (!replicas_.empty() || ending_) return;
-    // They had enough: their own decision.
-    if (std::all_of(seats_.begin(), seats_.end(), [](const auto& entry) { return entry.second.well; })) return end({});
-    end(Error{Code::peer_down, "every replica has left before training was over"});
-  });
-}
-
-void Server::end(Status status) {
-  if (ending_) return;
-  ending_ = std::move(status);
-  const auto peers = peers_;
-  for (const auto& peer : peers) {
-    if (!peer->left) peer->connection->send(wire::encode(wire::Leaving{"the job is over"}));
-    peer->left = true;
-    peer->connection->finish("the job is over");
-  }
-  if (peers_.empty()) return ended();
-  farewell_ = loop_.after(kFarewell, [this] { ended(); });
-}
-
-void Server::ended() {
-  if (std::exchange(ended_, true)) return;
-  if (options_.recorder)
-    if (auto written = options_.recorder->flush(); !written) ending_ = written;
-  if (options_.ended) options_.ended(*ending_);
-}
-
-void Server::stop(const std::string& reason) {
-  if (ending_) return;
-  refuse_all(reason);
-  end(Error{Code::cancelled, reason});
-}
-
-// No replica has come forward, as messages and heartbeats tell. One that hears nothing of the others' progress, while
-// there is some, has a trouble of its own.
-bool Server::nothing_for(double seconds) const {
-  return std::chrono::duration<double>(transport::Loop::now() - progressed_).count() >= seconds;
-}
-
-// The job hangs, so it ends for all: were only those that wait to leave it, the one that hangs would be what is left.
-void Server::give_up(const std::string& reason) {
-  if (!first() || ending_ || over()) return;
-  refuse_all(reason);
-  end(Error{Code::timed_out, reason});
-}
-
-// --- what they say ---
 
 Result<transport::Sink> Server::on_announced(transport::Connection& connection, const transport::Incoming& message) {
   const auto peer = std::static_pointer_cast<Peer>(connection.note);
@@ -406,7 +117,7 @@ void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes paylo
   // What replicas do is progress; what servers say follows from it, and a question is none.
   if (from_replica && !std::holds_alternative<wire::AskAccount>(message) &&
       !std::holds_alternative<wire::Leaving>(message)) {
-    progress_.fetch_add(1, std::memory_order_relaxed);
+    premises_.progress->fetch_add(1, std::memory_order_relaxed);
     progressed_ = transport::Loop::now();
   }
   if (auto* post = std::get_if<wire::Post>(&message)) {
@@ -447,7 +158,8 @@ void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes paylo
 std::shared_ptr<HostedNetwork> Server::host(wire::Open& open) {
   try {
     auto network = std::make_shared<HostedNetwork>(open.network, options_.shard, open.terms, std::move(open.layout),
-                                                   *this, workers_, arena_, options_.recorder);
+                                                   std::move(open.about), *this, premises_.workers, premises_.arena,
+                                                   options_.recorder);
     return network->ready() ? network : nullptr;
   } catch (const std::bad_alloc&) {
     return nullptr;
@@ -456,30 +168,51 @@ std::shared_ptr<HostedNetwork> Server::host(wire::Open& open) {
   }
 }
 
+// A network that this job has not had yet. Where the container has kept it, it goes on from there.
+Status Server::take_in(wire::Open& open) {
+  const auto index = open.network;
+  if (index != networks_.size())
+    return Error{Code::refused, "every replica attaches the same networks in the same order"};
+  if (open.terms.shards != options_.shards)
+    return Error{Code::refused, fmt::format("the job is cut for {} shards, but there are {} servers", open.terms.shards,
+                                            options_.shards)};
+  std::size_t trained = 0;
+  for (const auto& slot : open.layout.slots) trained += slot.frozen ? 0 : slot.size();
+  if (trained == 0) return Error{Code::invalid_argument, "the network has no parameters to train"};
+  const auto kept = premises_.kept.find(index);
+  if (kept != premises_.kept.end())
+    if (const auto different = difference_of_models(kept->second->layout(), open.layout); !different.empty())
+      return Error{
+          Code::refused,
+          fmt::format("container {} has another model: {} (there: the container). Take another name, or remove "
+                      "it first: yoke containers rm {}",
+                      options_.container, different, options_.container)};
+  if (options_.afford)
+    if (auto affordable = options_.afford(open); !affordable) return affordable;
+  auto network = host(open);
+  if (!network)
+    return Error{Code::unsupported,
+                 fmt::format("server {} has no memory for its part of the network: take more servers "
+                             "or a smaller model",
+                             options_.shard)};
+  if (kept != premises_.kept.end()) {
+    network->go_on_from(*kept->second);
+    premises_.kept.erase(kept);
+  }
+  for (const auto& [id, seat] : seats_)
+    if (!seat.gone.empty()) network->down({id, seat.incarnation}, seat.gone);
+  networks_.emplace(index, std::move(network));
+  return {};
+}
+
 Status Server::on(Peer& peer, wire::Open& open) {
-  auto it = networks_.find(open.network);
-  if (!peer.opened.insert(open.network).second) return wrong("a network that it has opened already");
+  const auto index = open.network;
+  if (!peer.opened.insert(index).second) return wrong("a network that it has opened already");
   if (peer.identity.id >= open.terms.replicas)
     return Error{Code::refused, fmt::format("this is replica {}, but the job has {} (numbered from 0)",
                                             peer.identity.id, open.terms.replicas)};
-  if (it == networks_.end()) {
-    if (open.network != networks_.size())
-      return Error{Code::refused, "every replica attaches the same networks in the same order"};
-    if (open.terms.shards != options_.shards)
-      return Error{Code::refused, fmt::format("the job is cut for {} shards, but there are {} servers",
-                                              open.terms.shards, options_.shards)};
-    std::size_t trained = 0;
-    for (const auto& slot : open.layout.slots) trained += slot.frozen ? 0 : slot.size();
-    if (trained == 0) return Error{Code::invalid_argument, "the network has no parameters to train"};
-    auto network = host(open);
-    if (!network)
-      return Error{Code::unsupported,
-                   fmt::format("server {} has no memory for its part of the network: take more servers "
-                               "or a smaller model",
-                               options_.shard)};
-    it = networks_.emplace(open.network, std::move(network)).first;
-    for (const auto& [id, seat] : seats_)
-      if (!seat.gone.empty()) it->second->down({id, seat.incarnation}, seat.gone);
+  if (const auto it = networks_.find(index); it == networks_.end()) {
+    if (auto taken = take_in(open); !taken) return taken;
   } else {
     const auto& known = *it->second;
     if (const auto different = difference(known.layout(), open.layout); !different.empty())
@@ -490,11 +223,12 @@ Status Server::on(Peer& peer, wire::Open& open) {
                                "same flags",
                                peer.identity.id)};
   }
-  auto& network = *it->second;
+  auto& network = *networks_.at(index);
   if (const auto chief = seats_.find(0); chief != seats_.end() && chief->second.left && !network.initialised())
-    return Error{Code::peer_down, kNoChief + chief->second.gone};
+    return no_chief(chief->second.gone);
   peer.connection->grant(2 * network.shard_bytes());
-  peer.connection->send(wire::encode(wire::Opened{open.network, peer.identity.id == 0 && !network.initialised()}));
+  peer.connection->send(
+      wire::encode(wire::Opened{index, peer.identity.id == 0 && !network.initialised(), network.version()}));
   return {};
 }
 
@@ -590,74 +324,6 @@ void Server::send_values(std::uint32_t network, wire::ReplicaId to, wire::BlockI
   if (auto* peer = replica(to))
     peer->connection->send(wire::encode(wire::BlockValues{network, block, values.made}),
                            {std::as_bytes(values.values), std::move(values.keep)});
-}
-
-// --- how it goes ---
-
-void Server::tick() {
-  std::uint64_t sum = 0;
-  for (const auto& peer : peers_)
-    if (peer->identity.role == Role::replica) sum += peer->connection->peer_progress();
-  const auto time = transport::Loop::now();
-  if (sum != std::exchange(seen_progress_, sum)) {
-    progress_.fetch_add(1, std::memory_order_relaxed);
-    progressed_ = time;
-  }
-  // Training is over: who is there still and does nothing any more keeps nobody.
-  if (first() && over() && !ending_ &&
-      ((concluded_ && time - *concluded_ > kLeave && time - progressed_ > kLeave) || time - progressed_ > kHung)) {
-    if (concluded_)
-      end({});
-    else
-      end(Error{Code::timed_out, "training is over, but nobody has drawn the conclusion"});
-  }
-  if (const auto it = networks_.find(0); it != networks_.end() && it->second->sequencer()) {
-    marks_.push_back({time, it->second->sequencer()->committed()});
-    if (marks_.size() > kMarks) marks_.pop_front();
-  }
-  if (options_.recorder) static_cast<void>(options_.recorder->flush());
-  timer_ = loop_.after(kTick, [this] { tick(); });
-}
-
-wire::Account Server::account() const {
-  wire::Account account;
-  const auto it = networks_.find(0);
-  if (it != networks_.end() && it->second->sequencer()) {
-    const auto& network = *it->second;
-    account = account_of(network.terms(), *network.sequencer(), network.tally());
-    if (began_) account.seconds = std::chrono::duration<double>(over_.value_or(now()) - *began_).count();
-    if (marks_.size() > 1) {
-      const auto time = std::chrono::duration<double>(marks_.back().at - marks_.front().at).count();
-      if (time > 0) account.steps_per_second = static_cast<double>(marks_.back().step - marks_.front().step) / time;
-    }
-  }
-  account.servers.push_back({0, where_is(this_process(Role::server, 0)), address(), true});
-  for (std::uint32_t shard = 1; shard < options_.shards; ++shard) {
-    const auto* peer = server(shard);
-    account.servers.push_back(
-        {shard, peer ? where_is(peer->identity) : "", peer ? peer->identity.listens : "", peer != nullptr});
-  }
-  for (const auto& [id, seat] : seats_) {
-    while (account.replicas.size() <= id)
-      account.replicas.push_back({.id = static_cast<wire::ReplicaId>(account.replicas.size())});
-    tell_of(id, seat, account.replicas[id]);
-  }
-  return account;
-}
-
-// What the connection knows of a replica, over what the sequencer does.
-void Server::tell_of(wire::ReplicaId id, const Seat& seat, wire::ReplicaAccount& to) const {
-  const auto* peer = replica(id);
-  to.present = peer != nullptr;
-  to.where = seat.where;
-  to.gone = seat.gone;
-  if (seat.works)
-    to.mean_step_seconds = seat.work / static_cast<double>(seat.works);
-  else if (seat.cuts)
-    to.mean_step_seconds = seat.cut / static_cast<double>(seat.cuts);
-  if (peer)
-    to.last_heard_seconds =
-        std::chrono::duration<double>(transport::Loop::now() - peer->connection->last_heard()).count();
 }
 
 }  // namespace yoke::cluster

@@ -1,7 +1,10 @@
-// A server: hosts one shard of every network of a job; the first one (shard 0) also the sequencer, the list of who is
-// where, and the account of how it goes. It knows nothing of the job beforehand: the replicas bring its terms.
+// One job on one server: hosts a shard of every network of it; on the first server (shard 0) also the sequencer, the
+// list of who is where, and the account of how it goes. It knows nothing of the job beforehand: the replicas bring its
+// terms. Connections are given to it by the house, which has the address and may have other jobs besides.
 //
-// Lives on a loop, whose thread owns all of it; workers run the passes.
+// Lives on a loop, whose thread owns all of it; the house's workers run the passes.
+//
+// server_roster.cc has who comes and goes, server.cc what they say, server_account.cc how it goes.
 #pragma once
 
 #include <atomic>
@@ -15,38 +18,45 @@
 #include <vector>
 
 #include "cluster/hosted_network.h"
-#include "transport/endpoint.h"
+#include "transport/loop.h"
 
 namespace yoke::cluster {
 
 struct ServerOptions {
   wire::ShardId shard = 0;
   std::uint32_t shards = 1;
-  std::string listen;
-  std::string join;                              // where the first server listens; not for the first itself
-  unsigned workers = 0;                          // 0: the loop's thread does all
-  Duration deadline = std::chrono::seconds(60);  // for the first server to answer
-  std::function<void(const std::string&)> say;   // news in words
-  // The job is over and everybody has left; or it cannot go on, and why.
+  std::string container;  // whose run it is; empty: a job without a name, after which nothing is left
+  std::string address;    // where the house listens
+  std::function<void(const std::string&)> say;  // news in words
+  // The job is over, everybody has left and no pass runs; or it cannot go on, and why.
   std::function<void(const Status&)> ended;
+  // Is there room for this network? Asked before any memory is taken.
+  std::function<Status(const wire::Open&)> afford;
   std::shared_ptr<history::Recorder> recorder;
-  security::Credentials credentials;
+};
+
+// What the jobs of a house have from it. All of it outlives them.
+struct Premises {
+  transport::Loop& loop;
+  Workers& workers;
+  std::shared_ptr<transport::Arena> arena;               // of this container
+  std::shared_ptr<std::atomic<std::uint64_t>> progress;  // likewise
+  const std::atomic<std::uint64_t>& clock;
+  Networks& kept;  // what the last job in this container has left
 };
 
 class Server : public transport::Handler, public Outlet {
  public:
-  // Listens and, unless it is the first, connects to the first. Call before the loop runs, or in its thread; `loop`
-  // outlives it.
-  static Result<std::unique_ptr<Server>> start(transport::Loop& loop, ServerOptions options,
-                                               std::shared_ptr<transport::Arena> arena);
+  // In the loop's thread, or before the loop runs; so is everything else here.
+  Server(ServerOptions options, Premises premises);
   ~Server() override;
 
-  // Where it listens, with the port that was free.
-  std::string address() const;
-  // A connection inside this process comes with these.
-  const transport::Settings& settings() const { return settings_; }
   // Ends it in good order: tells everybody, and `ended` follows.
   void stop(const std::string& reason);
+  bool ending() const { return ending_.has_value(); }
+  const Networks& networks() const { return networks_; }
+  // Replicas that are there now.
+  std::uint32_t clients() const { return static_cast<std::uint32_t>(replicas_.size()); }
 
   // transport::Handler
   void on_up(transport::Connection& connection, const std::string& introduction) override;
@@ -59,11 +69,14 @@ class Server : public transport::Handler, public Outlet {
             const wire::Message& message) override;
   void send_values(std::uint32_t network, wire::ReplicaId replica, wire::BlockId block,
                    ShardStore::Values values) override;
-  void post(std::function<void()> call) override { loop_.post(std::move(call)); }
+  void post(std::function<void()> call) override { premises_.loop.post(std::move(call)); }
+  void passes_done() override;
   Time now() const override;
   void say(const std::string& text) override;
 
  private:
+  static constexpr auto kTick = std::chrono::seconds(1);
+
   struct Peer {  // whoever has introduced himself
     wire::Identity identity;
     transport::ConnectionPtr connection;
@@ -83,17 +96,18 @@ class Server : public transport::Handler, public Outlet {
     std::uint64_t works = 0, cuts = 0;
   };
 
-  Server(transport::Loop& loop, ServerOptions options, std::shared_ptr<transport::Arena> arena);
   bool first() const { return options_.shard == 0; }
 
   // who comes and goes
   Status admit(Peer& peer);
   Status admit_server(Peer& peer);
   Status admit_replica(Peer& peer);
+  std::string when_full() const;
   void welcome_all();
   void welcome(Peer& peer);
   void gone(Peer& peer, const std::string& reason);
   void elect();
+  static Error no_chief(const std::string& why);
   void refuse(Peer& peer, const std::string& reason);
   void refuse_all(const std::string& reason);
   bool over() const;
@@ -101,11 +115,12 @@ class Server : public transport::Handler, public Outlet {
   bool nothing_for(double seconds) const;
   void give_up(const std::string& reason);
   void end(Status status);
-  void ended();
+  void farewell();
 
   // what they say
   void handle(Peer& peer, wire::JobMessage message, transport::Bytes payload);
   std::shared_ptr<HostedNetwork> host(wire::Open& open);
+  Status take_in(wire::Open& open);
   Status on(Peer& peer, wire::Open& open);
   Status on(Peer& peer, const wire::FirstValues& values, const transport::Bytes& payload);
   Status on(Peer& peer, const wire::FirstValuesDone& done);
@@ -119,29 +134,23 @@ class Server : public transport::Handler, public Outlet {
   Peer* replica(wire::ReplicaId id) const;
   Peer* server(wire::ShardId shard) const;
 
-  transport::Loop& loop_;
   ServerOptions options_;
-  std::shared_ptr<transport::Arena> arena_;
-  transport::Settings settings_;
-  std::atomic<std::uint64_t> progress_{0};
-  std::atomic<std::uint64_t> clock_{0};
-  std::unique_ptr<transport::Listener> listener_;
+  Premises premises_;
   std::set<std::shared_ptr<Peer>> peers_;
   std::map<wire::ReplicaId, Peer*> replicas_;
   std::map<wire::ShardId, Peer*> servers_;  // on the first: the others; elsewhere: the first
   std::map<wire::ReplicaId, Seat> seats_;
-  std::map<std::uint32_t, std::shared_ptr<HostedNetwork>> networks_;
+  Networks networks_;
   std::map<std::uint32_t, std::vector<std::weak_ptr<Peer>>> waiting_;  // for the first values, by network
   std::optional<wire::ReplicaId> chief_;
   std::optional<Status> ending_;  // it is, and how
-  bool ended_ = false;            // and everybody has been told
+  bool all_told_ = false;         // everybody has gone, or had the time for it
+  bool ended_ = false;            // and so has been told
   bool refusing_all_ = false;     // the job ends, and why is told then: once
   std::uint64_t seen_progress_ = 0;
-  Time progressed_{};                               // when that last changed
-  std::optional<Time> concluded_;                   // since when the result stands
-  const transport::Connection* dialled_ = nullptr;  // to the first server
+  Time progressed_;                // when that last changed
+  std::optional<Time> concluded_;  // since when the result stands
   transport::Loop::Timer timer_ = 0, abandoned_ = 0, farewell_ = 0;
-  Workers workers_;  // last: it waits for passes that use the rest
 
   struct Mark {  // where training stood, to say how fast it goes
     Time at{};

@@ -27,6 +27,17 @@ void ShardStore::initialise(wire::BlockId block, std::span<const float> values) 
   std::copy(values.begin(), values.end(), at(present_, block));
 }
 
+void ShardStore::go_on_from(ShardStore& former, bool same_optimizers) {
+  present_ = std::move(former.present_);
+  if (same_optimizers && options_.state_per_replica == former.options_.state_per_replica)
+    updates_.go_on_from(former.updates_);
+}
+
+void ShardStore::keep_values_only() {
+  next_.reset();
+  then_.clear();
+}
+
 bool ShardStore::prepare_next(std::span<const core::Share> shares) {
   if (!next_) next_ = allocate_(bytes());
   for (const auto& share : shares) updates_.expect(share.gradient.life.replica);
@@ -39,6 +50,7 @@ void ShardStore::reduce(const core::Reduce& pass, std::span<const Part> parts) {
 
 void ShardStore::publish(wire::Version version) {
   present_ = std::move(next_);
+  version_ = version;
   for (const auto id : plan_.of_shard[shard_])
     if (updates_.advance(id)) made_[id] = version;
 }

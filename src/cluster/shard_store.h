@@ -30,6 +30,13 @@ class ShardStore {
   // A block's first values. Before anything else.
   void initialise(wire::BlockId block, std::span<const float> values);
 
+  // Takes over the present version of one with the same plan; with its optimizer's state where that means the same.
+  // Nothing runs on either.
+  void go_on_from(ShardStore& former, bool same_optimizers);
+
+  // Lets go of versions that are not the present one.
+  void keep_values_only();
+
   // Memory for the next version, if it has none yet; false: there is none to be had. Before its first `reduce`.
   bool prepare_next(std::span<const core::Share> shares);
   // Writes the block's next version. From any thread, different blocks at the same time.
@@ -48,6 +55,10 @@ class ShardStore {
   void shown_to(wire::ReplicaId replica);
   // What the part's replica computed on, if that matters.
   void find_then(wire::BlockId block, Part& part) const;
+  // The number of the present version.
+  wire::Version version() const { return version_; }
+  // What the optimizer remembers; to be saved and put back while nothing runs.
+  BlockUpdates& updates() { return updates_; }
   // There was memory for the first version.
   bool ready() const { return present_ != nullptr; }
 
@@ -62,6 +73,7 @@ class ShardStore {
   std::map<wire::BlockId, std::size_t> offsets_;  // in floats
   std::size_t floats_ = 0;
   Memory present_, next_;
+  wire::Version version_ = 0;
   std::map<wire::BlockId, wire::Version> made_;
   std::map<wire::ReplicaId, Memory> then_;  // what each computes on (delay compensation)
   BlockUpdates updates_;

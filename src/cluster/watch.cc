@@ -52,13 +52,14 @@ class Watcher : public transport::Handler {
 
 }  // namespace
 
-Result<wire::Account> ask_account(const std::string& address, const security::Credentials& credentials,
-                                  Duration deadline) {
+Result<wire::Account> ask_account(const std::string& address, const std::string& container,
+                                  const security::Credentials& credentials, Duration deadline) {
   const auto parsed = transport::parse_address(address);
   if (!parsed) return parsed.error();
   const auto fd = transport::dial(*parsed, credentials, deadline);
   if (!fd) return fd.error();
-  const auto identity = this_process(wire::Role::watcher, 0);
+  auto identity = this_process(wire::Role::watcher, 0);
+  identity.job = container;
   transport::Settings settings;
   settings.introduction = wire::encode_identity(identity);
   settings.incarnation = identity.incarnation;

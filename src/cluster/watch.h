@@ -10,8 +10,8 @@
 
 namespace yoke::cluster {
 
-// The account of the first server, which listens at `address`.
-Result<wire::Account> ask_account(const std::string& address, const security::Credentials& credentials,
-                                  Duration deadline);
+// The account of the first server, which listens at `address`; where it hosts containers, of the job in this one.
+Result<wire::Account> ask_account(const std::string& address, const std::string& container,
+                                  const security::Credentials& credentials, Duration deadline);
 
 }  // namespace yoke::cluster

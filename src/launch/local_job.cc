@@ -106,7 +106,8 @@ class Running {
           deadline_ = Clock::now() + (all_failed() ? job_.patience.servers_fail : job_.patience.servers_end);
       } else if (job_.mirrored && failed(*child.ending()) && end_.signal == 0) {  // nor can the others go on
         deadline_ = std::min(deadline_, Clock::now() + job_.patience.replicas_notice);
-      } else if (job_.mirrored && !over_) {  // one that is stopped or hung keeps nobody
+      } else if ((job_.mirrored || (job_.served && !failed(*child.ending()))) && !over_) {
+        // One that is stopped or hung keeps nobody.
         over_ = Clock::now();
         deadline_ = std::min(deadline_, *over_ + job_.patience.look);
       }

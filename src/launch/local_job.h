@@ -27,6 +27,7 @@ struct Patience {
 struct LocalJob {
   Part part;               // what is started here
   bool mirrored = false;   // the replicas host the parameters themselves
+  bool served = false;     // servers do that somebody else has started
   bool elsewhere = false;  // other launchers run other parts of it
   // The words that start server `i`, told where the first one listens (""; for the first itself).
   std::function<ChildSpec(std::uint32_t i, const std::string& join)> server;

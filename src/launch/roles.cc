@@ -36,6 +36,8 @@ Status check(const RolesAsked& asked, std::size_t nodes) {
     return refuse(
         "mirrored has no servers, every replica hosts a slice of the parameters: leave out --servers-per-node and "
         "--server-nodes, or use --strategy sync");
+  if (asked.served && (asked.servers || asked.servers_per_node || asked.server_nodes > 0))
+    return refuse("the servers of a container run already: leave out --servers, --servers-per-node and --server-nodes");
   if (asked.servers && asked.servers_per_node)
     return refuse("--servers and --servers-per-node both say how many servers there are: give one of them");
   if (!asked.mirrored && (asked.servers == 0u || asked.servers_per_node == 0u))
@@ -72,7 +74,7 @@ Result<Roles> assign_roles(const std::vector<std::string>& nodes, const RolesAsk
     for (std::uint32_t i = 0; !serves_only[rank] && i < roles.replicas / workers; ++i)
       roles.parts[rank].replicas.push_back(replica++);
 
-  if (asked.mirrored) return roles;
+  if (asked.mirrored || asked.served) return roles;
   const auto own = asked.server_nodes > 0;  // nodes of their own
   const auto serving = own ? asked.server_nodes : roles.nodes;
   const auto fallback = own ? static_cast<std::uint32_t>(nodes.size()) - workers : 1u;

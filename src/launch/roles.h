@@ -13,6 +13,7 @@ namespace yoke::launch {
 // What was asked for.
 struct RolesAsked {
   bool mirrored = false;                  // no servers: the replicas host the parameters
+  bool served = false;                    // none either: the servers of a container run already
   std::optional<std::uint32_t> replicas;  // none: one a rank
   std::optional<std::uint32_t> servers;
   std::optional<std::uint32_t> servers_per_node;

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "base/write_whole.h"
 #include "train/model_file.h"
-#include "train/write_whole.h"
 
 namespace yoke::train {
 namespace {

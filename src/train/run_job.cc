@@ -93,6 +93,8 @@ Result<Summary> run_member(const Options& options, const wire::JobTerms& terms, 
   auto credentials = security::find_credentials(processes.security);
   if (!credentials) return credentials.error();
   auto joined = cluster::Member::join({.join = processes.join,
+                                       .container = processes.container,
+                                       .about = processes.about,
                                        .replica = processes.replica,
                                        .listen = processes.listen,
                                        .hosts_shard = processes.hosts_shard,

@@ -123,6 +123,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Closes when all that was sent before has gone out.
   virtual void finish(const std::string& why) = 0;
 
+  // Whoever listens for several jobs knows only in `on_up` whose it is: from then on payloads travel through the memory
+  // of that job alone, and heartbeats tell its progress. Elsewhere the settings have said so already.
+  virtual void belong_to(std::shared_ptr<Arena>, std::shared_ptr<const std::atomic<std::uint64_t>>) {}
+
   // Whom it leads to, in words, for messages; the address until the handler knows better.
   const std::string& peer() const { return peer_; }
   void call_peer(std::string name) { peer_ = std::move(name); }

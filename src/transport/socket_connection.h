@@ -29,6 +29,11 @@ class SocketConnection : public Connection {
   void grant(std::uint64_t bytes) override;
   void close(const std::string& why) override;
   void finish(const std::string& why) override;
+  void belong_to(std::shared_ptr<Arena> arena, std::shared_ptr<const std::atomic<std::uint64_t>> progress) override {
+    settings_.arena = std::move(arena);
+    progress_ = std::move(progress);
+    settings_.progress = progress_.get();
+  }
 
  private:
   struct Frame {  // on its way out
@@ -95,7 +100,8 @@ class SocketConnection : public Connection {
   std::unique_ptr<Stream> stream_;      // from then on
   int fd_ = -1;                         // of either
   const bool shared_memory_;
-  const Settings settings_;
+  Settings settings_;
+  std::shared_ptr<const std::atomic<std::uint64_t>> progress_;  // of the job that it belongs to
   Handler& handler_;
   std::shared_ptr<void> held_;
   bool down_ = false;

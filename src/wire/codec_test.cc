@@ -29,20 +29,20 @@ auto fields(const T& value) {
   if constexpr (kOneOf<T, ChiefNow, Concluded, AskAccount, Average>) {
     static_assert(std::is_empty_v<T>);
     return std::tuple<>();
-  } else if constexpr (kOneOf<T, Refusal, FirstValuesDone, StopNow, Settled, Commit, Fence>) {
+  } else if constexpr (kOneOf<T, Refusal, FirstValuesDone, StopNow, Settled, Commit, Fence, Containers>) {
     const auto& [a] = value;
     return std::tie(a);
-  } else if constexpr (kOneOf<T, Welcome, Opened, Life, GradientId, Done, Turned, Pull, Reduced, Scale, Address, Layout,
-                              BatchChange>) {
+  } else if constexpr (kOneOf<T, Welcome, OrderDone, Life, GradientId, Done, Turned, Pull, Reduced, Scale, Address,
+                              Layout, BatchChange>) {
     const auto& [a, b] = value;
     return std::tie(a, b);
-  } else if constexpr (kOneOf<T, Open, BlockValues, Leaving, Range, Hello, Assign, Parameters, Measured>) {
+  } else if constexpr (kOneOf<T, Opened, BlockValues, Leaving, Range, Hello, Assign, Parameters, Measured>) {
     const auto& [a, b, c] = value;
     return std::tie(a, b, c);
-  } else if constexpr (kOneOf<T, FirstValues, Post, ServerAccount, SGD>) {
+  } else if constexpr (kOneOf<T, FirstValues, Open, Enclosed, Order, Post, ServerAccount, SGD>) {
     const auto& [a, b, c, d] = value;
     return std::tie(a, b, c, d);
-  } else if constexpr (kOneOf<T, Verdict, Push, StaleOptions, Slot, Adagrad, Adam, AdamW>) {
+  } else if constexpr (kOneOf<T, Verdict, Push, StaleOptions, Slot, Adagrad, Adam, AdamW, Snapshot>) {
     const auto& [a, b, c, d, e] = value;
     return std::tie(a, b, c, d, e);
   } else if constexpr (kOneOf<T, Contribution, ScheduleOptions, RMSProp>) {
@@ -51,6 +51,9 @@ auto fields(const T& value) {
   } else if constexpr (kOneOf<T, Report>) {
     const auto& [a, b, c, d, e, f, g] = value;
     return std::tie(a, b, c, d, e, f, g);
+  } else if constexpr (kOneOf<T, ContainerAccount>) {
+    const auto& [a, b, c, d, e, f, g, h] = value;
+    return std::tie(a, b, c, d, e, f, g, h);
   } else if constexpr (kOneOf<T, Record, Identity>) {
     const auto& [a, b, c, d, e, f, g, h, i] = value;
     return std::tie(a, b, c, d, e, f, g, h, i);
@@ -88,7 +91,7 @@ bool same(const std::variant<T...>& a, const std::variant<T...>& b) {
 }
 template <class T>
 bool same(const T& a, const T& b) {
-  if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string>) {
+  if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || kOneOf<T, std::string, About>) {
     return a == b;
   } else {
     return std::apply(
@@ -203,9 +206,9 @@ std::vector<Message> messages() {
 std::vector<JobMessage> job_messages() {
   std::vector<JobMessage> all{Welcome{3, {"one:7070", "two:7070"}},
                               Refusal{"another version"},
-                              Open{1, terms(), layout()},
+                              Open{1, terms(), layout(), {{"model", "cnn"}, {"data", "digits"}}},
                               Open{},
-                              Opened{1, true},
+                              Opened{1, true, 7},
                               FirstValues{1, 2, true, 4096},
                               FirstValuesDone{1},
                               BlockValues{1, 2, 9},
@@ -216,7 +219,12 @@ std::vector<JobMessage> job_messages() {
                               Leaving{"done", true, 1.5},
                               AskAccount{},
                               account(),
-                              Account{}};
+                              Account{},
+                              Enclosed{"job-7", 5, Enclosed::Kind::says, "bytes"},
+                              Order{Order::Kind::remove, "job-7", true, 0x1122334455},
+                              OrderDone{0x1122334455, "it is in use"},
+                              Containers{{{"job-7", true, 2, 1000, 8000, 60, 40, 1.5}, {}}},
+                              Snapshot{1, 2, 60, layout(), {{"model", "cnn"}}}};
   for (auto& message : messages()) all.emplace_back(Post{1, kReplica, kShard, std::move(message)});
   return all;
 }
@@ -430,6 +438,9 @@ TEST(CodecTest, MissingPartsAreRefused) {
 TEST(CodecTest, NumbersThatNameNothingAreRefused) {
   expect_refused(StepNews{.fate = static_cast<Fate>(3)}, "no fate 3");
   expect_refused(StepNews{.fate = static_cast<Fate>(-1)}, "no fate -1");
+  expect_refused(Order{.kind = static_cast<Order::Kind>(5)}, "no order 5");
+  expect_refused(Order{.container = "../x"}, "the name of a container is none");
+  expect_refused(Enclosed{.container = ".x"}, "the name of a container is none");
   expect_refused(Post{0, {static_cast<Address::Role>(3), 0}, kShard, Commit{}}, "no role 3");
   expect_refused(Post{0, kReplica, {Address::Role::sequencer, 1}, Commit{}}, "the number in an address is 1");
   expect_refused(Post{0, kReplica, shard_at(4096), Commit{}}, "the number in an address is 4096");
@@ -511,11 +522,13 @@ TEST(CodecTest, ListsAndTextsHaveLimits) {
   expect_refused(Account{.staleness = std::vector<std::uint64_t>(1'000'001)}, "the length of the histogram is 1000001");
   expect_refused(Account{.replicas = std::vector<ReplicaAccount>(4097)}, "4097 replicas");
   expect_refused(Account{.servers = std::vector<ServerAccount>(4097)}, "4097 servers");
+  expect_refused(Open{.about = {{"model", std::string((1u << 20) + 1, 'x')}}}, "what is said about a model");
+  expect_refused(Containers{std::vector<ContainerAccount>(4097)}, "4097 containers");
   expect_refused(std::string(kMaxControl + 1, '\0'), "16777217 bytes, the limit is 16777216");
 }
 
 TEST(CodecTest, StrangeIdentitiesAreRefused) {
-  expect_stranger({.role = static_cast<Role>(3)}, "no role 3");
+  expect_stranger({.role = static_cast<Role>(4)}, "no role 4");
   expect_stranger({.role = Role::replica, .id = 4096}, "is 4096");
   expect_stranger({.role = Role::server, .id = 2, .shards = 2}, "none of the job's");
   expect_stranger({.role = Role::server, .id = 2, .shards = 4097}, "shards is 4097");

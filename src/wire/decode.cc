@@ -362,13 +362,25 @@ Welcome get(const pb::Welcome& in, Doubt& doubt) {
 
 Refusal get(const pb::Refusal& in, Doubt& doubt) { return {doubt.reason(in.reason())}; }
 
+template <class Message>
+About about_of(const Message& in, Doubt& doubt) {
+  About about;
+  std::uint64_t bytes = 0;
+  for (const auto& word : in.about()) {
+    bytes += word.key().size() + word.value().size();
+    about[word.key()] = word.value();
+  }
+  doubt.between(0, bytes, kMaxAbout, "the length of what is said about a model");
+  return about;
+}
+
 Open get(const pb::Open& in, Doubt& doubt) {
   doubt.unless(in.has_terms(), "there are no terms of the job");
   doubt.unless(in.has_layout(), "there is no layout of the network");
-  return {in.network(), get(in.terms(), doubt), get(in.layout(), doubt)};
+  return {in.network(), get(in.terms(), doubt), get(in.layout(), doubt), about_of(in, doubt)};
 }
 
-Opened get(const pb::Opened& in, Doubt&) { return {in.network(), in.bring_values()}; }
+Opened get(const pb::Opened& in, Doubt&) { return {in.network(), in.bring_values(), in.version()}; }
 
 FirstValues get(const pb::FirstValues& in, Doubt& doubt) {
   return {in.network(), in.block(), in.frozen(),
@@ -443,6 +455,45 @@ Account get(const pb::Account& in, Doubt& doubt) {
   return account;
 }
 
+// Empty where none need be named.
+const std::string& container(const std::string& name, Doubt& doubt) {
+  doubt.unless(name.empty() || is_job_name(name), "the name of a container is none");
+  return name;
+}
+
+Enclosed get(const pb::Enclosed& in, Doubt& doubt) {
+  return {container(in.container(), doubt), in.run(),
+          doubt.one_of<Enclosed::Kind>(in.kind(), pb::Enclosed::Kind_IsValid, "kind of news of a run"), in.said()};
+}
+
+Order get(const pb::Order& in, Doubt& doubt) {
+  return {doubt.one_of<Order::Kind>(in.kind(), pb::Order::Kind_IsValid, "order"), container(in.container(), doubt),
+          in.force(), in.token()};
+}
+
+OrderDone get(const pb::OrderDone& in, Doubt& doubt) { return {in.token(), doubt.reason(in.problem())}; }
+
+ContainerAccount get(const pb::ContainerAccount& in, Doubt& doubt) {
+  ContainerAccount account;
+  account.name = container(in.name(), doubt);
+  account.running = in.running();
+  account.clients = in.clients();
+  account.values = in.values();
+  account.memory = in.memory();
+  account.version = in.version();
+  if (in.has_saved()) account.saved = in.saved();
+  account.idle_seconds = doubt.finite(in.idle_seconds(), "the time since a container was used");
+  return account;
+}
+
+Containers get(const pb::Containers& in, Doubt& doubt) { return {get_all<ContainerAccount>(in.containers(), doubt)}; }
+
+Snapshot get(const pb::Snapshot& in, Doubt& doubt) {
+  doubt.unless(in.has_layout(), "there is no layout of the network");
+  return {in.network(), doubt.between(0, in.networks(), kMaxMembers, "the number of networks"), in.version(),
+          get(in.layout(), doubt), about_of(in, doubt)};
+}
+
 JobMessage get(const pb::JobMessage& in, Doubt& doubt) {
   switch (in.kind_case()) {
     case pb::JobMessage::kWelcome:
@@ -475,6 +526,16 @@ JobMessage get(const pb::JobMessage& in, Doubt& doubt) {
       return AskAccount{};
     case pb::JobMessage::kAccount:
       return get(in.account(), doubt);
+    case pb::JobMessage::kEnclosed:
+      return get(in.enclosed(), doubt);
+    case pb::JobMessage::kOrder:
+      return get(in.order(), doubt);
+    case pb::JobMessage::kOrderDone:
+      return get(in.order_done(), doubt);
+    case pb::JobMessage::kContainers:
+      return get(in.containers(), doubt);
+    case pb::JobMessage::kSnapshot:
+      return get(in.snapshot(), doubt);
     case pb::JobMessage::KIND_NOT_SET:
       break;
   }

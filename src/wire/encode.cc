@@ -8,7 +8,14 @@ namespace {
 
 // What is sent for an enumerator is its number.
 static_assert(int{pb::ROLE_SERVER} == int(Role::server) && int{pb::ROLE_REPLICA} == int(Role::replica) &&
-              int{pb::ROLE_WATCHER} == int(Role::watcher));
+              int{pb::ROLE_WATCHER} == int(Role::watcher) && int{pb::ROLE_KEEPER} == int(Role::keeper));
+static_assert(int{pb::Enclosed::BEGINS} == int(Enclosed::Kind::begins) &&
+              int{pb::Enclosed::SAYS} == int(Enclosed::Kind::says) &&
+              int{pb::Enclosed::ENDS} == int(Enclosed::Kind::ends));
+static_assert(int{pb::Order::LIST} == int(Order::Kind::list) &&
+              int{pb::Order::SNAPSHOT} == int(Order::Kind::snapshot) &&
+              int{pb::Order::SAVE} == int(Order::Kind::save) && int{pb::Order::REMOVE} == int(Order::Kind::remove) &&
+              int{pb::Order::STOP} == int(Order::Kind::stop));
 static_assert(int{pb::FATE_APPLIED} == int(Fate::applied) && int{pb::FATE_DROPPED} == int(Fate::dropped) &&
               int{pb::FATE_REFUSED} == int(Fate::refused));
 static_assert(int{pb::Address::SEQUENCER} == int(Address::Role::sequencer) &&
@@ -303,17 +310,28 @@ void put(const Refusal& refusal, pb::JobMessage* message) {
   message->mutable_refusal()->set_reason(cut(refusal.reason));
 }
 
+template <class Message>
+void put_about(const About& about, Message* out) {
+  for (const auto& [key, value] : about) {
+    auto* word = out->add_about();
+    word->set_key(key);
+    word->set_value(value);
+  }
+}
+
 void put(const Open& open, pb::JobMessage* message) {
   auto* out = message->mutable_open();
   out->set_network(open.network);
   put(open.terms, out->mutable_terms());
   put(open.layout, out->mutable_layout());
+  put_about(open.about, out);
 }
 
 void put(const Opened& opened, pb::JobMessage* message) {
   auto* out = message->mutable_opened();
   out->set_network(opened.network);
   out->set_bring_values(opened.bring_values);
+  out->set_version(opened.version);
 }
 
 void put(const FirstValues& values, pb::JobMessage* message) {
@@ -382,6 +400,52 @@ void put(const Account& account, pb::JobMessage* message) {
   out->set_waiting_for(cut(account.waiting_for));
   for (const auto& replica : account.replicas) put(replica, out->add_replicas());
   for (const auto& server : account.servers) put(server, out->add_servers());
+}
+
+void put(const Enclosed& enclosed, pb::JobMessage* message) {
+  auto* out = message->mutable_enclosed();
+  out->set_container(enclosed.container);
+  out->set_run(enclosed.run);
+  out->set_kind(static_cast<pb::Enclosed::Kind>(enclosed.kind));
+  out->set_said(enclosed.said);
+}
+
+void put(const Order& order, pb::JobMessage* message) {
+  auto* out = message->mutable_order();
+  out->set_kind(static_cast<pb::Order::Kind>(order.kind));
+  out->set_container(order.container);
+  out->set_force(order.force);
+  out->set_token(order.token);
+}
+
+void put(const OrderDone& done, pb::JobMessage* message) {
+  message->mutable_order_done()->set_token(done.token);
+  message->mutable_order_done()->set_problem(cut(done.problem));
+}
+
+void put(const ContainerAccount& account, pb::ContainerAccount* out) {
+  out->set_name(account.name);
+  out->set_running(account.running);
+  out->set_clients(account.clients);
+  out->set_values(account.values);
+  out->set_memory(account.memory);
+  out->set_version(account.version);
+  if (account.saved) out->set_saved(*account.saved);
+  out->set_idle_seconds(account.idle_seconds);
+}
+
+void put(const Containers& containers, pb::JobMessage* message) {
+  auto* out = message->mutable_containers();
+  for (const auto& container : containers.containers) put(container, out->add_containers());
+}
+
+void put(const Snapshot& snapshot, pb::JobMessage* message) {
+  auto* out = message->mutable_snapshot();
+  out->set_network(snapshot.network);
+  out->set_networks(snapshot.networks);
+  out->set_version(snapshot.version);
+  put(snapshot.layout, out->mutable_layout());
+  put_about(snapshot.about, out);
 }
 
 }  // namespace

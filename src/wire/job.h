@@ -20,6 +20,7 @@ enum class Role : std::uint8_t {
   server,   // hosts a shard
   replica,  // computes gradients
   watcher,  // only asks how it goes
+  keeper,   // looks after the containers: lists, takes snapshots, saves, removes; never trains
 };
 
 // The first thing each side of a connection says; the transport carries it before anything else.
@@ -71,17 +72,22 @@ struct JobTerms {
   bool shuffle = true;
 };
 
+// Words about a model, as its file has them.
+using About = std::map<std::string, std::string>;
+
 // A replica attaches its next network: what it looks like and how it is trained.
 struct Open {
   std::uint32_t network = 0;
   JobTerms terms;
   Layout layout;
+  About about{};  // what a container keeps beside the values: which model, which data
 };
 
 // The server has it. The chief then brings the first values; the others wait for them.
 struct Opened {
   std::uint32_t network = 0;
   bool bring_values = false;
+  Version version = 0;  // how many updates its values have behind them: not 0 where a container kept them
 };
 
 // One block's first values, from the chief; the payload is the values. A slot that is not trained travels in pieces as
@@ -187,7 +193,57 @@ struct Account {
   std::vector<ServerAccount> servers;
 };
 
-using JobMessage = std::variant<Welcome, Refusal, Open, Opened, FirstValues, FirstValuesDone, BlockValues, Post,
-                                StepNews, ChiefNow, Concluded, StopNow, Leaving, AskAccount, Account>;
+// --- one set of servers, many containers ---
+
+// Between two servers, over the one connection that they have: what is said about one run of one container.
+struct Enclosed {
+  enum class Kind : std::uint8_t { begins, says, ends };
+  std::string container;
+  std::uint64_t run = 0;  // which run of it
+  Kind kind = Kind::begins;
+  std::string said;  // a message of its own, as bytes; begins: who begins it, as bytes of an Identity
+};
+
+// What a keeper wants done; the first server passes it on to the others.
+struct Order {
+  enum class Kind : std::uint8_t { list, snapshot, save, remove, stop };
+  Kind kind = Kind::list;
+  std::string container;    // empty: of all of them, where that makes sense
+  bool force = false;       // remove: also while clients are there
+  std::uint64_t token = 0;  // the keeper's incarnation, by which the servers know that it is the same order
+};
+
+// It is done, or why not.
+struct OrderDone {
+  std::uint64_t token = 0;
+  std::string problem;  // empty: it is done
+};
+
+struct ContainerAccount {
+  std::string name;
+  bool running = false;
+  std::uint32_t clients = 0;
+  std::uint64_t values = 0;  // of its networks
+  std::uint64_t memory = 0;  // bytes, on all servers together
+  Version version = 0;       // updates since it was made
+  std::optional<Version> saved;
+  double idle_seconds = 0;  // since a client was last there
+};
+struct Containers {
+  std::vector<ContainerAccount> containers;
+};
+
+// One network of a container, as a server has it; its part of the values follows as FirstValues, up to FirstValuesDone.
+struct Snapshot {
+  std::uint32_t network = 0;
+  std::uint32_t networks = 0;  // that the container has
+  Version version = 0;
+  Layout layout{};
+  About about{};
+};
+
+using JobMessage =
+    std::variant<Welcome, Refusal, Open, Opened, FirstValues, FirstValuesDone, BlockValues, Post, StepNews, ChiefNow,
+                 Concluded, StopNow, Leaving, AskAccount, Account, Enclosed, Order, OrderDone, Containers, Snapshot>;
 
 }  // namespace yoke::wire

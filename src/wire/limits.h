@@ -18,6 +18,10 @@ inline constexpr std::uint64_t kMaxChanges = 65'536;                       // of
 inline constexpr std::uint64_t kMaxTurnedAway = 65'536;                    // by one record
 inline constexpr std::uint64_t kMaxStaleness = 1'000'000;                  // places of an account's histogram
 
+inline constexpr std::uint64_t kMaxWords = 256;       // about a model
+inline constexpr std::uint64_t kMaxAbout = 1u << 20;  // bytes of all of them
+inline constexpr std::uint64_t kMaxContainers = 4096;
+
 // Names of jobs and containers become names of files: letters, digits and . _ - but no dot first.
 inline constexpr std::size_t kMaxJobName = 64;
 constexpr bool is_job_name(std::string_view name) {

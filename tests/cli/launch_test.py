@@ -171,6 +171,23 @@ class LaunchTest(unittest.TestCase):
                     with open(self.path("many.safetensors"), "rb") as file:
                         self.assertEqual(one, file.read())
 
+    # --- containers ---
+
+    def test_a_snapshot_is_as_good_as_the_client_said_before_it_went(self):
+        server = self.job("serve", "--listen", "127.0.0.1:0")
+        at = server.until(r"shard 0 of 1 at (\S+)")[1]
+        for model in ("mlp", "resnet:8x1"):
+            with self.subTest(model=model):
+                name = model.split(":")[0]
+                self.launch("--container", name, "--join", at, "--data", "digits", "--model", model, "--epochs", "2",
+                            "--replicas", "2", "--report", "r.json", "--quiet")
+                with open(self.path("r.json")) as file:
+                    said = json.load(file)["test"]
+                self.job("snapshot", name, "s.safetensors", "--at", at).wait()
+                found = json.loads(self.job("eval", "s.safetensors", "--data", "digits", "--json").wait())
+                self.assertEqual(found["accuracy"], said["accuracy"])
+                self.assertEqual(found["samples"], said["samples"])
+
     # --- a program of the user's own ---
 
     def test_a_program_of_ones_own(self):

@@ -1,4 +1,4 @@
-#include "train/write_whole.h"
+#include "base/write_whole.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
-namespace yoke::train {
+namespace yoke {
 namespace {
 
 // Every call here answers 0, or the errno that says why not.
@@ -59,4 +59,4 @@ Status write_whole(const std::string& file, std::span<const std::span<const std:
   return Error{Code::missing, fmt::format("{}: cannot be written: {}", file, std::strerror(problem))};
 }
 
-}  // namespace yoke::train
+}  // namespace yoke

@@ -1,0 +1,112 @@
+#include "cli/serving.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "cli/exit_status.h"
+#include "cli/security_flags.h"
+#include "launch/spawn.h"
+
+namespace yoke::cli {
+namespace {
+
+Result<std::pair<std::uint32_t, std::uint32_t>> shard_of(const std::string& text) {
+  unsigned shard = 0, of = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%u/%u%c", &shard, &of, &rest) != 2 || of == 0 || of > 4096 || shard >= of)
+    return Error{Code::invalid_argument,
+                 fmt::format("--shard {}: it is I/N, as in 0/2 and 1/2 for two servers (numbered from 0)", text)};
+  return std::pair{shard, of};
+}
+
+// The signals that end a server, as something the loop can wait for. Blocked before any thread is started.
+int signals(bool launched) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  // Of a job that is launched, Ctrl-C is the launcher's business.
+  sigaddset(&set, SIGINT);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  if (launched) sigdelset(&set, SIGINT);
+  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+}  // namespace
+
+void add_serving_flags(CLI::App& command, ServingFlags& flags) {
+  command.add_option("--listen", flags.listen, "where replicas find it; port 0: any that is free")
+      ->required()
+      ->type_name("ADDRESS");
+  command.add_option("--shard", flags.shard, "which part it hosts, of how many, as in 0/2")
+      ->capture_default_str()
+      ->type_name("I/N");
+  command.add_option("--join", flags.join, "where the server of shard 0 listens; for the others")->type_name("ADDRESS");
+  command.add_option("--workers", flags.workers, "threads that update the parameters; by default cores - 1")
+      ->check(CLI::Range(0u, 256u));
+  command.add_flag("--quiet", flags.quiet, "say nothing");
+  add_security_flags(command, flags.security);
+}
+
+Result<cluster::HouseOptions> house_options(const ServingFlags& flags) {
+  const auto shard = shard_of(flags.shard);
+  if (!shard) return shard.error();
+  cluster::HouseOptions options;
+  options.shard = shard->first;
+  options.shards = shard->second;
+  options.listen = flags.listen;
+  options.join = flags.join;
+  if (options.shard > 0 && options.join.empty())
+    return Error{Code::invalid_argument,
+                 "--shard " + flags.shard + ": say with --join ADDRESS where the server of shard 0 listens"};
+  if (options.shard == 0 && !options.join.empty())
+    return Error{Code::invalid_argument, "the server of shard 0 is the first, and joins nobody: leave out --join"};
+  auto credentials = security::find_credentials(flags.security);
+  if (!credentials) return credentials.error();
+  options.credentials = std::move(*credentials);
+  const auto cores = std::max(1u, std::thread::hardware_concurrency());
+  options.workers = flags.workers.value_or(std::min(8u, std::max(1u, cores - 1)));
+  if (!flags.quiet) options.say = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
+  return options;
+}
+
+int serve(cluster::HouseOptions options, bool quiet) {
+  const char* ready = std::getenv(launch::kReadyVariable);
+  const int fd = signals(ready != nullptr);
+  transport::Loop loop;
+  Status end;
+  int signal = 0;
+  options.ended = [&](const Status& status) {
+    end = status;
+    loop.stop();
+  };
+  auto house = cluster::House::open(loop, options);
+  if (!house) return fail(house.error());
+  loop.watch(fd, EPOLLIN, [&](std::uint32_t) {
+    signalfd_siginfo info{};
+    while (read(fd, &info, sizeof info) == sizeof info) signal = static_cast<int>(info.ssi_signo);
+    (*house)->stop(fmt::format("server {} was told to end", options.shard));
+  });
+  if (ready) {
+    const auto line = (*house)->address() + "\n";
+    [[maybe_unused]] const auto written = write(std::atoi(ready), line.data(), line.size());
+    close(std::atoi(ready));
+  } else if (!quiet) {
+    fmt::print("shard {} of {} at {}\n", options.shard, options.shards, (*house)->address());
+    std::fflush(stdout);
+  }
+  loop.run();
+  house->reset();
+  if (!end) return signal == SIGTERM ? kTerminated : signal ? kInterrupted : fail(end.error());
+  return kDone;
+}
+
+}  // namespace yoke::cli

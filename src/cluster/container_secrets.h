@@ -1,0 +1,17 @@
+// A secret for each container, so that who may use one may not use the others.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "security/secret.h"
+
+namespace yoke::cluster {
+
+using SecretFor = std::function<Result<security::Secret::Ptr>(const std::string& introduction)>;
+
+// The secret that goes with an introduction: the one in the folder's file of the container's name, else `own`. The
+// folder is read now, and again when something in it was added, removed or renamed; an error names the file.
+Result<SecretFor> secrets_by_container(const std::string& folder, security::Secret::Ptr own);
+
+}  // namespace yoke::cluster

@@ -1,0 +1,174 @@
+// A process that serves: where it listens, and the jobs that it hosts. Either one job without a name, with which it
+// ends; or containers, which come with their first client and stay when the clients have gone.
+//
+// Several houses make one set of servers. That of shard 0 is the first: there jobs begin and end. Each of the others
+// has one link to it, over which they hear of every job, in the order in which things happen; replicas come to each by
+// themselves. house.cc has who comes to the door, house_links.cc what the houses say to each other, house_orders.cc
+// what keepers want, house_state.cc what is on the disk.
+//
+// Lives on a loop, whose thread owns all of it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "cluster/channel.h"
+#include "cluster/container.h"
+#include "transport/endpoint.h"
+
+namespace yoke::cluster {
+
+// Of a house with containers.
+struct Lodging {
+  std::size_t most = 1000;             // containers
+  std::uint64_t container_memory = 0;  // bytes that one may take on this server; 0: no limit
+  std::uint64_t memory = 0;            // and all together
+  std::string state;                   // folder where containers outlive the process; empty: they do not
+  Duration save_every{};               // how often they are saved there besides the end; 0: only when told
+  std::string secrets;  // folder with a secret a container, in files of their names; empty: they have none
+};
+
+struct HouseOptions {
+  wire::ShardId shard = 0;
+  std::uint32_t shards = 1;
+  std::string listen;
+  std::string join;                              // where the first house listens; not for the first itself
+  std::optional<Lodging> containers;             // none: one job without a name
+  unsigned workers = 0;                          // 0: the loop's thread does all
+  Duration deadline = std::chrono::seconds(60);  // for the first house to answer
+  std::function<void(const std::string&)> say;   // news in words
+  // It is told to end and has done so, or its only job is over; or it cannot go on, and why.
+  std::function<void(const Status&)> ended;
+  std::shared_ptr<history::Recorder> recorder;  // of a job without a name
+  security::Credentials credentials;
+};
+
+class House : public transport::Handler {
+ public:
+  // Listens and, unless it is the first, connects to the first. Call before the loop runs, or in its thread; `loop`
+  // outlives it.
+  static Result<std::unique_ptr<House>> open(transport::Loop& loop, HouseOptions options);
+  ~House() override;
+
+  // Where it listens, with the port that was free.
+  std::string address() const { return to_string(listener_->address()); }
+  // A connection inside this process comes with these.
+  const transport::Settings& settings() const { return settings_; }
+  // Ends all jobs in good order, and then itself: `ended` follows.
+  void stop(const std::string& reason);
+
+  // transport::Handler
+  void on_up(transport::Connection& connection, const std::string& introduction) override;
+  Result<transport::Sink> on_announced(transport::Connection& connection, const transport::Incoming& message) override;
+  void on_message(transport::Connection& connection, transport::Incoming message, transport::Bytes payload) override;
+  void on_down(transport::Connection& connection, const transport::Failure& failure) override;
+
+ private:
+  struct Link {
+    transport::ConnectionPtr connection;
+    wire::Identity identity;
+    std::string introduction;
+  };
+  // What a connection is to this house.
+  struct Guest {
+    enum class Kind { client, channel, link, keeper } kind = Kind::client;
+    Server* server = nullptr;  // of clients and channels; null: it is gone, and nobody hears them any more
+    wire::Identity identity;
+  };
+
+  House(transport::Loop& loop, HouseOptions options);
+  bool first() const { return options_.shard == 0; }
+  bool lodges() const { return options_.containers.has_value(); }
+  void say(const std::string& text) const {
+    if (options_.say) options_.say(text);
+  }
+
+  // --- at the door ---
+  Status receive(transport::Connection& connection, const wire::Identity& identity, const std::string& introduction);
+  Result<Container*> container_for(const wire::Identity& identity);
+  void let_in(Container& container, transport::Connection& connection, const wire::Identity& identity,
+              const std::string& introduction);
+  static void turn_away(transport::Connection& connection, const std::string& reason);
+
+  Status admit_keeper(transport::Connection& connection, const wire::Identity& identity);
+
+  // --- jobs ---
+  void begin(const std::string& name, Container& container, std::uint64_t run);
+  void over(const std::string& name, std::uint64_t run, const Status& status);
+  Status afford(const std::string& name, const wire::Open& open) const;
+  void stop_jobs(const std::string& reason);
+  void consider_the_end();
+
+  // --- the other houses ---
+  Status dial();
+  void dial_again(Duration pause);
+  void adopt_link(int fd);
+  Status link_up(transport::Connection& connection, const wire::Identity& identity, const std::string& introduction);
+  void link_down(transport::Connection& connection, const transport::Failure& failure);
+  void on_link_message(const Guest& guest, wire::JobMessage message);
+  void on_enclosed(wire::ShardId from, wire::Enclosed& enclosed);
+  void on_begins(wire::ShardId from, const wire::Enclosed& enclosed);
+  std::shared_ptr<Channel> open_channel(Container& container, const std::string& name, wire::ShardId to);
+  void announce(const std::string& name, const Container& container, const Link& link) const;
+
+  // --- keepers ---
+  struct Captured {  // a network of a container, at one version
+    std::shared_ptr<HostedNetwork> network;
+    wire::Version version = 0;
+    std::vector<std::pair<wire::BlockId, ShardStore::Values>> blocks;
+  };
+  using Capture = std::vector<Captured>;
+  struct Pending {  // an order that is not done yet
+    transport::ConnectionPtr keeper;
+    std::set<wire::ShardId> waiting;  // for these servers
+    std::string problem;
+  };
+  void on_order(transport::Connection& connection, const wire::Identity& keeper, wire::Order order);
+  void on_passed_on(wire::ShardId from, const wire::Order& order);
+  void save_everywhere(const std::string& name, std::uint64_t token);
+  void remove(const std::string& name, std::uint64_t token);
+  void done(std::uint64_t token, wire::ShardId by, const std::string& problem);
+  Capture capture(const std::string& name) const;
+  void hand_over(std::uint64_t token);
+  static void send(transport::Connection& keeper, std::uint64_t token, const Capture& capture);
+  wire::Containers list(const std::string& only) const;
+
+  // --- the disk ---
+  std::string file_of(const std::string& name) const;
+  Status load();
+  void save(const std::string& name, std::function<void(const Status&)> then);
+  void save_now_and_then();
+  void erase(const std::string& name);
+
+  transport::Loop& loop_;
+  HouseOptions options_;
+  transport::Settings settings_;
+  std::atomic<std::uint64_t> clock_{0};
+  wire::Identity identity_;
+  std::unique_ptr<transport::Listener> listener_;
+  std::unordered_map<const transport::Connection*, Guest> guests_;
+  std::map<wire::ShardId, Link> links_;  // on the first: to the others; elsewhere: to the first
+  std::map<std::pair<std::string, wire::ShardId>, std::shared_ptr<Channel>> channels_;
+  std::map<std::string, Container> containers_;  // by name; the job without a name has none
+  std::uint64_t runs_;                           // the number of the last; later ones are larger, also in a later life
+  const transport::Connection* dialled_ = nullptr;
+  std::map<std::uint64_t, Pending> orders_;                  // by token
+  std::map<std::uint64_t, Capture> captures_;                // by token: for keepers that have not asked here yet
+  std::map<std::uint64_t, transport::ConnectionPtr> asked_;  // by token: who waits for the first house's word
+  std::set<std::string> damaged_;                            // containers whose files could not be read
+  std::size_t saving_ = 0;                                   // that workers write
+  std::optional<Status> ending_;                             // it is, and how
+  bool saved_all_ = false;                                   // at the end
+  bool ended_ = false;
+  transport::Loop::Timer patience_ = 0, save_timer_ = 0;
+  std::jthread dialler_;
+  Workers writer_;   // of files: so that nobody waits for a disk
+  Workers workers_;  // last, these two: they wait for what uses the rest
+};
+
+}  // namespace yoke::cluster

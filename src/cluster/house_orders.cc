@@ -1,0 +1,206 @@
+// What keepers want, and what the first house passes on to the others of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cluster/house.h"
+#include "cluster/identity.h"
+#include "cluster/memory_need.h"
+#include "wire/codec.h"
+
+namespace yoke::cluster {
+namespace {
+
+using Kind = wire::Order::Kind;
+
+constexpr std::size_t kMostCaptures = 64;
+
+std::string unknown(const std::string& name) {
+  return fmt::format("there is no container {}; `yoke containers` lists those that are there", name);
+}
+
+}  // namespace
+
+Status House::admit_keeper(transport::Connection& connection, const wire::Identity& identity) {
+  if (!lodges()) return Error{Code::refused, "this server hosts one job and has no containers: `yoke serve` has"};
+  guests_[&connection] = {Guest::Kind::keeper, nullptr, identity};
+  wire::Welcome welcome;
+  welcome.servers.resize(options_.shards);
+  if (first())
+    for (const auto& [shard, link] : links_) welcome.servers[shard] = link.identity.listens;
+  connection.send(wire::encode(std::move(welcome)));
+  return {};
+}
+
+void House::on_order(transport::Connection& connection, const wire::Identity& keeper, wire::Order order) {
+  order.token = keeper.incarnation;
+  const auto answer = [&](std::string problem) {
+    connection.send(wire::encode(wire::OrderDone{order.token, std::move(problem)}));
+  };
+  // Whoever has only the secret of one container is the keeper of that one.
+  if (!keeper.job.empty() && order.container != keeper.job)
+    return answer(fmt::format("a keeper of container {} has no say in others", keeper.job));
+  if (order.kind == Kind::list) return connection.send(wire::encode(list(order.container)));
+  if (order.kind == Kind::snapshot && !first()) {
+    asked_[order.token] = connection.shared_from_this();
+    return hand_over(order.token);
+  }
+  if (!first()) return answer("the first server gives the orders: ask there");
+  if (order.kind == Kind::stop) {
+    if (!order.container.empty()) return answer("the servers are stopped as a whole");
+    answer("");
+    for (const auto& [shard, link] : links_) link.connection->send(wire::encode(order));
+    return stop("the servers were told to end");
+  }
+  const auto it = containers_.find(order.container);
+  if (it == containers_.end()) return answer(unknown(order.container));
+  if (order.kind == Kind::save) {
+    orders_[order.token].keeper = connection.shared_from_this();
+    return save_everywhere(order.container, order.token);
+  }
+  if (order.kind == Kind::remove) {
+    if (const auto clients = it->second.server ? it->second.server->clients() : 0; clients > 0 && !order.force)
+      return answer(fmt::format("container {} has {} client{}: wait until they have gone, or say --force",
+                                order.container, clients, clients == 1 ? "" : "s"));
+    orders_[order.token].keeper = connection.shared_from_this();
+    for (const auto& [shard, link] : links_) link.connection->send(wire::encode(order));
+    return remove(order.container, order.token);
+  }
+  if (it->second.version() == 0) return answer(fmt::format("container {} has no values yet", order.container));
+  if (links_.size() + 1 != options_.shards)
+    return answer(
+        fmt::format("{} of {} servers are there: a snapshot needs all of them", links_.size() + 1, options_.shards));
+  // Over the link, behind the last commit and before the next: so it is of the same version everywhere.
+  for (const auto& [shard, link] : links_) link.connection->send(wire::encode(order));
+  send(connection, order.token, capture(order.container));
+}
+
+// The first house passes on what is to be done everywhere; the others say when it is.
+void House::on_passed_on(wire::ShardId from, const wire::Order& order) {
+  const auto answer = [this, from, token = order.token](const Status& status) {
+    if (const auto link = links_.find(from); link != links_.end())
+      link->second.connection->send(wire::encode(wire::OrderDone{token, status ? "" : status.error().message}));
+  };
+  if (first()) {  // another house is being stopped, and takes its part of every container with it
+    if (order.kind == Kind::stop) stop_jobs(fmt::format("server {} was told to end", from));
+    return;
+  }
+  if (order.kind == Kind::save) return save(order.container, answer);
+  if (order.kind == Kind::remove && containers_.contains(order.container)) return remove(order.container, 0);
+  if (order.kind == Kind::stop) return stop("the servers were told to end");
+  if (order.kind != Kind::snapshot) return;
+  if (captures_.size() >= kMostCaptures) captures_.erase(captures_.begin());  // of a keeper who never came
+  captures_[order.token] = capture(order.container);
+  hand_over(order.token);
+}
+
+// --- saving and removing ---
+
+void House::save_everywhere(const std::string& name, std::uint64_t token) {
+  auto& order = orders_[token];
+  const wire::Order to_others{Kind::save, name, false, token};
+  for (const auto& [shard, link] : links_) {
+    order.waiting.insert(shard);
+    link.connection->send(wire::encode(to_others));
+  }
+  if (links_.size() + 1 != options_.shards)
+    order.problem = fmt::format("{} of {} servers are there", links_.size() + 1, options_.shards);
+  order.waiting.insert(0);
+  save(name, [this, token](const Status& status) { done(token, 0, status ? "" : status.error().message); });
+}
+
+void House::remove(const std::string& name, std::uint64_t token) {
+  auto& container = containers_.at(name);
+  if (!container.server) {
+    erase(name);
+    if (token) done(token, 0, "");
+    return;
+  }
+  container.doomed = true;
+  if (token) container.removers.push_back(token);
+  for (const auto& newcomer : std::exchange(container.waiting, {}))
+    turn_away(*newcomer.connection, "the container was removed");
+  container.server->stop("the container was removed");
+}
+
+void House::done(std::uint64_t token, wire::ShardId by, const std::string& problem) {
+  const auto it = orders_.find(token);
+  if (it == orders_.end()) return;
+  auto& order = it->second;
+  order.waiting.erase(by);
+  if (!problem.empty()) order.problem += fmt::format("{}server {}: {}", order.problem.empty() ? "" : "; ", by, problem);
+  if (!order.waiting.empty()) return;
+  if (order.keeper) order.keeper->send(wire::encode(wire::OrderDone{token, order.problem}));
+  orders_.erase(it);
+}
+
+// --- snapshots ---
+
+// Values as they are now. They are held, not copied: what is trained meanwhile is written elsewhere.
+House::Capture House::capture(const std::string& name) const {
+  Capture capture;
+  const auto it = containers_.find(name);
+  if (it == containers_.end()) return capture;
+  for (const auto& [index, network] : it->second.networks()) {
+    auto& part = capture.emplace_back();
+    part.network = network;
+    part.version = network->version();
+    if (network->hosts())
+      for (const auto block : network->plan().of_shard[options_.shard])
+        part.blocks.emplace_back(block, network->first(block));
+  }
+  return capture;
+}
+
+void House::hand_over(std::uint64_t token) {
+  const auto asked = asked_.find(token);
+  const auto captured = captures_.find(token);
+  if (asked == asked_.end() || captured == captures_.end()) return;
+  send(*asked->second, token, captured->second);
+  asked_.erase(asked);
+  captures_.erase(captured);
+}
+
+void House::send(transport::Connection& keeper, std::uint64_t token, const Capture& capture) {
+  for (const auto& [network, version, blocks] : capture) {
+    const auto index = network->number();
+    keeper.send(wire::encode(wire::Snapshot{index, static_cast<std::uint32_t>(capture.size()), version,
+                                            network->layout(), network->about()}));
+    for (const auto& [block, values] : blocks)
+      keeper.send(wire::encode(wire::FirstValues{index, block, false, 0}), {std::as_bytes(values.values), values.keep});
+    for (std::uint32_t slot = 0; slot < network->frozen().size(); ++slot) {
+      const std::span<const float> values(network->frozen()[slot]);
+      for (std::size_t at = 0; at < values.size(); at += wire::FirstValues::kPiece)
+        keeper.send(
+            wire::encode(wire::FirstValues{index, slot, true, at}),
+            {std::as_bytes(values.subspan(at, std::min(wire::FirstValues::kPiece, values.size() - at))), network});
+    }
+  }
+  keeper.send(wire::encode(wire::OrderDone{token, ""}));
+}
+
+// --- the list ---
+
+wire::Containers House::list(const std::string& only) const {
+  wire::Containers all;
+  for (const auto& [name, container] : containers_) {
+    if (!only.empty() && name != only) continue;
+    wire::ContainerAccount account;
+    account.name = name;
+    account.running = container.server != nullptr;
+    account.clients = container.server ? container.server->clients() : 0;
+    account.version = container.version();
+    account.saved = container.saved;
+    if (account.clients == 0)
+      account.idle_seconds = std::chrono::duration<double>(transport::Loop::now() - container.used).count();
+    for (const auto& [index, network] : container.networks()) {
+      for (const auto& slot : network->layout().slots) account.values += slot.size();
+      for (wire::ShardId shard = 0; shard < options_.shards; ++shard)
+        account.memory += need_of(network->terms(), network->layout(), network->plan(), shard, account.running);
+    }
+    all.containers.push_back(std::move(account));
+  }
+  return all;
+}
+
+}  // namespace yoke::cluster
