@@ -29,8 +29,8 @@ class ContainerFile : public testing::Test {
     folder_ = mkdtemp(name);
     file_ = folder_ + "/" + container_file_name("job", 0, 1);
     Layout layout{{{"weight", {1000}, 0}, {"fixed", {3}, 0, true}}, {SGD{.lr = 0.1, .momentum = 0.9}}};
-    auto network = std::make_shared<HostedNetwork>(0, 0, wire::JobTerms{}, layout, wire::About{{"model", "toy"}}, outlet_,
-                                                   workers_, arena_, nullptr);
+    auto network = std::make_shared<HostedNetwork>(0, 0, wire::JobTerms{}, layout, wire::About{{"model", "toy"}},
+                                                   outlet_, workers_, arena_, nullptr);
     for (const auto id : network->plan().of_shard[0]) {
       const auto& block = network->plan().blocks[id];
       std::vector<float> values(block.size);

@@ -51,8 +51,8 @@ Status House::dial() {
 
 // Dialling blocks, and the loop has others to care for.
 void House::dial_again(Duration pause) {
-  dialler_ = std::jthread([this, post = loop_.poster(), join = options_.join,
-                           credentials = options_.credentials, pause](const std::stop_token& stop) {
+  dialler_ = std::jthread([this, post = loop_.poster(), join = options_.join, credentials = options_.credentials,
+                           pause](const std::stop_token& stop) {
     const auto address = transport::parse_address(join);
     std::mutex mutex;
     std::unique_lock lock(mutex);
@@ -123,7 +123,7 @@ void House::link_down(transport::Connection& connection, const transport::Failur
   dialled_ = nullptr;
   if (ending_) return;
   if (lodges()) return dial_again(kDial);  // one that has us still will have noticed by and by
-  if (containers_.at("").server) return;  // it hears of its channel's end, and says what that means
+  if (containers_.at("").server) return;   // it hears of its channel's end, and says what that means
   ending_ = Error{Code::peer_down, failure.text};
   consider_the_end();
 }
