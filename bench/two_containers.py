@@ -37,7 +37,7 @@ def start(at, name, folder):
 def rate(name, folder):
     with open(f"{folder}/{name}.json") as file:
         report = json.load(file)
-    return report["steps"] / report["seconds"]
+    return report["steps"] / report["wall_seconds"]
 
 
 def run(at, names):

@@ -49,10 +49,11 @@ class Server:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
                 raise AssertionError(f"'{pattern}' did not come:\n{self.text}")
-            line = self.process.stdout.readline()
-            if not line:
+            # Not through a buffer, whose content `select` would not see.
+            more = os.read(self.process.stdout.fileno(), 65536).decode()
+            if not more:
                 raise AssertionError(f"it ended without '{pattern}':\n{self.text}")
-            self.text += line
+            self.text += more
         return found
 
     def end(self):
