@@ -5,7 +5,7 @@ BUILD := build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-.PHONY: all build setup train test bench format lint install clean help
+.PHONY: all build setup train test hostile bench format lint install clean help
 .DEFAULT_GOAL := build
 
 all: build
@@ -25,6 +25,11 @@ test: build ## every test: units, format, README, install, and once more under A
 	@JOBS=$(JOBS) scripts/sanitized tsan $(BUILD)
 	@ctest --test-dir $(BUILD) --output-on-failure -j2
 	@echo "make test: every test passed."
+
+hostile: build ## 10,000 strangers at a server's port, and ten minutes of liars under ASan and UBSan
+	@tests/hostile/hostile_suite.py $(BUILD)/yoke $(BUILD)/hostile_peer
+	@JOBS=$(JOBS) scripts/sanitized asan $(BUILD)
+	@$(BUILD)-asan/sequence_fuzz --seconds 600
 
 bench: build ## every benchmark, one after another
 	@set -e; for program in $(BUILD)/*_bench; do echo "== $$program"; $$program; done
