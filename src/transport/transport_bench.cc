@@ -222,8 +222,8 @@ int run(int rounds, const std::vector<std::string>& only) {
   engines.push_back(yoke_engine("tls", "", with_tls()));
 #ifdef YOKE_GRPC
   engines.push_back(grpc_engine("grpc", {}));
-  engines.push_back(grpc_engine(
-      "grpc-tls", {certificates().authority, certificates().own.certificate, certificates().own.key}));
+  engines.push_back(
+      grpc_engine("grpc-tls", {certificates().authority, certificates().own.certificate, certificates().own.key}));
 #else
   fmt::print("(built without gRPC)\n");
 #endif

@@ -23,6 +23,7 @@ using transport::Stream;
 using wire::FrameKind;
 
 constexpr int kPatience = 10'000;  // ms
+constexpr int kMoment = 2;
 constexpr std::size_t kMostHeard = 1u << 20;
 constexpr std::size_t kFloats[] = {300, 70};  // of the network's two slots
 
@@ -32,10 +33,11 @@ bool wait(const Stream& stream, short events) {
   return poll(&waiting, 1, kPatience) > 0;
 }
 
-wire::Open network_of(Strategy strategy) {
+wire::Open network_of(const Job& job) {
   wire::Open open;
-  open.terms.strategy = strategy;
-  open.terms.replicas = 3;
+  open.terms.strategy = job.strategy;
+  open.terms.replicas = job.replicas;
+  open.terms.spares = job.strategy == Strategy::sync ? job.replicas - 1 : 0;  // nobody is waited for
   open.terms.epochs = 1;
   open.terms.steps = 50;
   for (const auto floats : kFloats)
@@ -71,12 +73,14 @@ void damage(Random& random, std::string& bytes) {
   }
 }
 
-FuzzPeer::FuzzPeer(Random& random, Address address, security::Credentials credentials, wire::Identity identity)
+FuzzPeer::FuzzPeer(Random& random, Address address, security::Credentials credentials, wire::Identity identity,
+                   const Job& job)
     : random_(random),
       address_(std::move(address)),
       credentials_(std::move(credentials)),
       identity_(std::move(identity)),
-      odds_(std::array<std::uint64_t, 3>{4, 20, 80}[random.below(3)]),
+      job_(job),
+      odds_(std::array<std::uint64_t, 3>{5, 30, 200}[random.below(3)]),
       arena_(transport::Arena::make()) {}
 
 void FuzzPeer::connect() {
@@ -88,8 +92,12 @@ void FuzzPeer::connect() {
   stream_ = tls && !random_.one_in(8) ? transport::dial_tls(*fd, *credentials_.tls, "127.0.0.1")
                                       : Stream::plain(*fd, address_.kind == Address::Kind::shm);
   script_ = sequence_ = 0;
+  assigned_ = {};
   if (random_.one_in(4)) ++identity_.incarnation;
-  if (random_.one_in(10)) {  // no introduction at all
+  // A replica that has left cannot come back, except as another.
+  if (was_known_ && !random_.one_in(odds_)) identity_.id += kMostPeers;
+  was_known_ = false;
+  if (random_.one_in(2 * odds_)) {  // no introduction at all
     std::string bytes(random_.below(1500), 0);
     for (auto& byte : bytes) byte = static_cast<char>(random_.any());
     return write(bytes);
@@ -102,19 +110,19 @@ void FuzzPeer::shake_hands() {
     const auto established = stream_->establish();
     if (established.error == 0) break;
     if (!established.not_now() || !wait(*stream_, POLLIN | POLLOUT)) return leave();
-    if (random_.one_in(40)) return leave();
+    if (random_.one_in(4 * odds_)) return leave();
   }
   auto words = wire::encode_identity(identity_);
-  if (random_.one_in(10)) damage(random_, words);
+  if (random_.one_in(2 * odds_)) damage(random_, words);
   words.resize(std::min(words.size(), wire::kMaxIntroduction));
   auto handshake = Handshake::dialling({words, identity_.incarnation, stream_->session()}, credentials_.secret);
   while (handshake.state() == Handshake::State::going) {
     auto output = handshake.take_output();
-    const bool damaged = !output.empty() && random_.one_in(12);
+    const bool damaged = !output.empty() && random_.one_in(3 * odds_);
     if (damaged) damage(random_, output);
     write(output);
-    if (!stream_ || random_.one_in(30)) return leave();
-    if (damaged || random_.one_in(40)) return;  // it dallies: the server may wait for more, so it does not
+    if (!stream_ || random_.one_in(8 * odds_)) return leave();
+    if (damaged || random_.one_in(8 * odds_)) return;  // it dallies: the server may wait for more, so it does not
     const auto place = handshake.want();
     iovec piece{place.data(), place.size()};
     std::deque<int> none;
@@ -126,7 +134,7 @@ void FuzzPeer::shake_hands() {
     if (moved.error != 0 || moved.bytes == 0) return leave();
     handshake.filled(moved.bytes);
   }
-  known_ = handshake.state() == Handshake::State::done;
+  known_ = was_known_ = handshake.state() == Handshake::State::done;
   if (!known_) leave();
 }
 
@@ -144,6 +152,10 @@ void FuzzPeer::leave() {
 
 void FuzzPeer::act() {
   if (!stream_) return connect();
+  if (known_ && script_ >= 6 && assigned_.sequence == 0) {  // it gives the server a moment to answer
+    pollfd waiting{stream_->fd(), POLLIN, 0};
+    poll(&waiting, 1, kMoment);
+  }
   listen();
   if (!stream_) return;
   if (!random_.one_in(odds_)) return say(something());
@@ -183,32 +195,34 @@ wire::JobMessage FuzzPeer::something() {
   const auto post = [&](wire::Address to, wire::Message message) {
     return wire::Post{0, wire::replica_at(identity_.id), to, std::move(message)};
   };
-  const auto strategy = random_.one_in(6) ? Strategy::async : Strategy::sync;
-  constexpr std::size_t kScript = 8;
+  // The chief brings the first values, the others ask for them; then they pull and push for as long as they are let.
+  constexpr std::size_t kPull = 6, kPush = 7, kKinds = 19;
+  const bool chief = identity_.id == 0;
   auto what = script_;
   if (random_.one_in(odds_))
-    what = random_.below(kScript + 11);
+    what = random_.below(kKinds);
+  else if (what == kPush && assigned_.sequence == 0)
+    what = kPull;  // there is nothing to push yet
   else
-    script_ = script_ + 1 < kScript ? script_ + 1 : 6;  // pull, push, push, and so on
+    script_ = script_ == 0 && !chief ? 4 : script_ < kPush ? script_ + 1 : random_.one_in(3) ? kPull : kPush;
   switch (what) {
     case 0:
-      return network_of(strategy);
+      return network_of(job_);
     case 1:
     case 2:
       return wire::FirstValues{0, static_cast<std::uint32_t>(what - 1), false, 0};
     case 3:
-      return wire::FirstValues{0, 2, true, random_.one_in(3) ? random_.any() >> random_.below(64) : 0};
+      return wire::FirstValues{0, 2, true, random_.one_in(odds_) ? random_.any() >> random_.below(64) : 0};
     case 4:
       return wire::FirstValuesDone{0};
     case 5:
-      return post(wire::kSequencer, wire::Hello{life, random_.one_in(2) ? 0 : random_.below(1000), 8});
-    case 6:
-      return post(wire::shard_at(0), wire::Pull{life, random_.below(4)});
-    case 7: {
+      return post(wire::kSequencer, wire::Hello{life, random_.one_in(odds_) ? random_.any() : job_.samples, 8});
+    case kPull:
+      return post(wire::shard_at(0), wire::Pull{life, step_ + (random_.one_in(odds_) ? random_.below(9) : 0)});
+    case kPush: {
       auto gradient = random_.one_in(odds_) ? wire::GradientId{life, random_.below(20)} : assigned_;
-      const wire::Push push{gradient, random_.below(3), static_cast<wire::BlockId>(random_.below(2)),
-                            random_.one_in(5) ? 0u : 1u, 8};
-      if (random_.one_in(2)) script_ = 7;
+      const wire::Push push{gradient, step_ + (random_.one_in(odds_) ? random_.below(9) : 0),
+                            static_cast<wire::BlockId>(random_.below(2)), random_.one_in(odds_) ? 0u : 1u, 8};
       return post(wire::shard_at(0), push);
     }
     case 8:
@@ -232,7 +246,7 @@ wire::JobMessage FuzzPeer::something() {
     case 17:
       return wire::BlockValues{0, 0, random_.below(3)};
     default: {
-      auto open = network_of(strategy);  // another one than the first
+      auto open = network_of(job_);  // another one than the first
       open.network = static_cast<std::uint32_t>(random_.below(3));
       open.terms.replicas = static_cast<std::uint32_t>(random_.below(5000));
       open.terms.shards = static_cast<std::uint32_t>(random_.below(3));
@@ -358,8 +372,14 @@ void FuzzPeer::understand(const std::string& control) {
   const auto message = wire::decode(control);
   if (!message) return;
   if (const auto* welcome = std::get_if<wire::Welcome>(&*message)) identity_.id = welcome->replica;
-  if (const auto* post = std::get_if<wire::Post>(&*message))
-    if (const auto* assign = std::get_if<wire::Assign>(&post->message)) assigned_ = assign->gradient;
+  const auto* post = std::get_if<wire::Post>(&*message);
+  if (!post) return;
+  if (const auto* assign = std::get_if<wire::Assign>(&post->message)) {
+    assigned_ = assign->gradient;
+    step_ = assign->step;
+  } else if (const auto* settled = std::get_if<wire::Settled>(&post->message)) {
+    applied_ += settled->verdict.fate == wire::Fate::applied;
+  }
 }
 
 }  // namespace yoke::hostile

@@ -71,8 +71,9 @@ class Suite:
         rows = []
 
         def measured(kind, count, act):
-            before = server.cpu_seconds()
+            before, descriptors = server.cpu_seconds(), server.descriptors()
             act()
+            wait_for(f"the end of all connections ({kind})", lambda: server.descriptors() <= descriptors)
             rows.append((kind, count, (server.cpu_seconds() - before) / count * 1e6))
             assert server.process.poll() is None, f"the server ended after: {kind}\n{server.text()}"
 

@@ -3,8 +3,8 @@
 //
 //   sequence_fuzz [--seconds N] [--seed N] [--sequence I]
 //
-// Each sequence has a server of its own, and depends on nothing but the seed and its number: what went wrong is run
-// again, alone, with --sequence. Best built with sanitizers.
+// Each sequence has a server of its own, and what is done in it depends on nothing but the seed, its number and what
+// the server answers: what went wrong is run again, alone, with --sequence. Best built with sanitizers.
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -107,7 +107,7 @@ struct Surroundings {
 };
 
 struct Tally {
-  std::uint64_t sequences = 0, connections = 0, frames = 0, ended = 0;
+  std::uint64_t sequences = 0, connections = 0, frames = 0, applied = 0, ended = 0;
 };
 
 // A good client is answered, or the job has come to its end as a peer with the secret may bring it about.
@@ -134,34 +134,44 @@ void run_sequence(const Surroundings& around, std::uint64_t seed, std::uint64_t 
   const LiveServer server(address, right, static_cast<unsigned>(random.below(2)));
   const auto at = need(transport::parse_address(server.address()));
 
+  const Job job{random.one_in(3) ? Strategy::async : Strategy::sync, static_cast<std::uint32_t>(1 + random.below(3)),
+                random.one_in(2) ? 0 : 1 + random.below(1000)};
   std::vector<FuzzPeer> peers;
-  for (auto count = random.below(5) + 1; count > 0; --count) {
+  for (auto count = random.below(kMostPeers) + 1; count > 0; --count) {
     auto credentials = right;
-    if (random.one_in(6)) credentials.secret = around.wrong;
-    if (random.one_in(10)) credentials.secret = nullptr;
-    if (credentials.tls && random.one_in(8)) credentials.tls = around.of_another;
-    auto identity = cluster::this_process(random.one_in(6)   ? wire::Role::watcher
-                                          : random.one_in(6) ? wire::Role::server
-                                                             : wire::Role::replica,
-                                          static_cast<std::uint32_t>(random.one_in(10) ? random.any() : peers.size()));
-    identity.numbered = !random.one_in(4);
+    const bool chief = peers.empty() && !random.one_in(6);
+    if (!chief && random.one_in(6)) credentials.secret = around.wrong;
+    if (!chief && random.one_in(10)) credentials.secret = nullptr;
+    if (!chief && credentials.tls && random.one_in(8)) credentials.tls = around.of_another;
+    const auto role = chief || !random.one_in(5) ? wire::Role::replica
+                      : random.one_in(2)         ? wire::Role::watcher
+                                                 : wire::Role::server;
+    const auto id = !chief && random.one_in(10) ? random.any() : peers.size();
+    auto identity = cluster::this_process(role, static_cast<std::uint32_t>(id));
+    identity.numbered = chief || !random.one_in(4);
     identity.shards = random.one_in(3) ? 2 : 0;
     identity.incarnation = 1 + random.below(3);
-    peers.emplace_back(random, at, std::move(credentials), std::move(identity));
+    peers.emplace_back(random, at, std::move(credentials), std::move(identity), job);
   }
   const auto connections = [&] {
     std::uint64_t sum = 0;
     for (const auto& peer : peers) sum += peer.dialled();
     return sum;
   };
-  // A source that fails too often is shut out, and the good client comes from the same: fewer than that.
-  for (auto acts = 10 + random.below(150); acts > 0 && !server.ended() && connections() < 100; --acts)
-    peers[random.below(peers.size())].act();
+  // A source that fails too often is shut out, and the good client comes from the same: fewer than that. Those who have
+  // got in do more than those who try to.
+  for (auto acts = 10 + random.below(500); acts > 0 && !server.ended() && connections() < 100; --acts) {
+    auto& peer = peers[random.below(peers.size())];
+    if (peer.known() || random.one_in(8)) peer.act();
+  }
   check_alive(server, right);
   ++tally.sequences;
   tally.connections += connections();
   tally.ended += server.ended();
-  for (const auto& peer : peers) tally.frames += peer.frames();
+  for (const auto& peer : peers) {
+    tally.frames += peer.frames();
+    tally.applied += peer.applied();
+  }
 }
 
 std::size_t descriptors() {
@@ -190,8 +200,10 @@ int run(const Flags& flags, std::atomic<std::uint64_t>& current) {
     if (number > 20 && descriptors() > open)
       give_up(fmt::format("{} descriptors are open, {} were", descriptors(), open));
   }
-  fmt::print("seed {}: {} sequences, {} connections, {} frames; {} jobs came to an end, every other server answered\n",
-             flags.seed, tally.sequences, tally.connections, tally.frames, tally.ended);
+  fmt::print(
+      "seed {}: {} sequences, {} connections, {} frames, {} gradients applied; {} jobs came to an end, every other "
+      "server answered\n",
+      flags.seed, tally.sequences, tally.connections, tally.frames, tally.applied, tally.ended);
   return 0;
 }
 
