@@ -17,7 +17,8 @@ set_tests_properties(install PROPERTIES TIMEOUT 300)
 
 # The program as a user runs it: Python is an independent reader and writer of what goes in and comes out.
 add_test(NAME keys COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/keys_test.py ${CMAKE_BINARY_DIR}/yoke)
-set_tests_properties(keys PROPERTIES TIMEOUT 300)
+add_test(NAME closed COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/closed_test.py ${CMAKE_BINARY_DIR}/yoke)
+set_tests_properties(keys closed PROPERTIES TIMEOUT 300)
 if(YOKE_TORCH)
   add_test(NAME wrong_inputs COMMAND ${CMAKE_SOURCE_DIR}/tests/cli/wrong_inputs ${CMAKE_BINARY_DIR}/yoke)
   # Debian's own Python: its torch is the one that packages.txt installs.

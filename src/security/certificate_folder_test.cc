@@ -123,26 +123,32 @@ TEST(CertificateFacts, SayWhatDoesNotHold) {
   EXPECT_TRUE(has(problems(folder.path("mixed")), "mixed/ca.pem: no certificate")) << problems(folder.path("mixed"));
 }
 
-// Certificates that others have made: of no days, and for another purpose.
+// Certificates that others have made: of the year 2020, and for other purposes.
 TEST(CertificateFacts, ReadCertificatesOfOthers) {
   ScratchFolder folder;
   make_home(folder.path("home"));
   const auto at = [&](const std::string& name) { return folder.path("home/" + name); };
-  const auto sign = [&](const std::string& extensions, int days) {
-    folder.write("extensions", extensions);
-    const auto said =
-        openssl("x509 -req -in " + at("request") + " -CA " + at("ca.pem") + " -CAkey " + at("ca-key.pem") + " -days " +
-                std::to_string(days) + " -extfile " + folder.path("extensions") + " -out " + at("cert.pem"));
-    EXPECT_EQ(said.status, 0) << said.text;
-    return problems(folder.path("home"));
-  };
   const auto asked =
       openssl("req -new -newkey rsa:2048 -nodes -subj /CN=other -keyout " + at("key.pem") + " -out " + at("request"));
   ASSERT_EQ(asked.status, 0) << asked.text;
-  EXPECT_EQ(sign("subjectAltName=DNS:other", 1), "") << "one without purposes is for all of them";
-  EXPECT_TRUE(has(sign("subjectAltName=DNS:other", 0), "certificate has expired"));
-  EXPECT_TRUE(has(sign("extendedKeyUsage=codeSigning", 1), "neither for servers nor for clients"));
-  EXPECT_TRUE(has(sign("extendedKeyUsage=clientAuth", 1), "names no host"));
+  const auto sign = [&](const std::string& extensions, const std::string& days) {
+    folder.write("database", "");
+    folder.write("settings", "[ca]\ndefault_ca=d\n[d]\ndatabase=" + folder.path("database") +
+                                 "\nnew_certs_dir=" + folder.path("home") + "\npolicy=p\ndefault_md=sha256\n" +
+                                 "rand_serial=yes\nunique_subject=no\n[p]\ncommonName=supplied\n[x]\n" + extensions +
+                                 "\n");
+    const auto said =
+        openssl("ca -batch -notext -config " + folder.path("settings") + " -extensions x -in " + at("request") +
+                " -cert " + at("ca.pem") + " -keyfile " + at("ca-key.pem") + " -out " + at("cert.pem") + " " + days);
+    EXPECT_EQ(said.status, 0) << said.text;
+    return problems(folder.path("home"));
+  };
+  EXPECT_EQ(sign("subjectAltName=DNS:other", "-days 1"), "") << "one without purposes is for all of them";
+  const auto old = sign("subjectAltName=DNS:other", "-startdate 20200101000000Z -enddate 20200201000000Z");
+  EXPECT_TRUE(has(old, "certificate has expired")) << old;
+  EXPECT_EQ(facts_of(folder.path("home"))->begins, 1577836800);
+  EXPECT_TRUE(has(sign("extendedKeyUsage=codeSigning", "-days 1"), "neither for servers nor for clients"));
+  EXPECT_TRUE(has(sign("extendedKeyUsage=clientAuth", "-days 1"), "names no host"));
 }
 
 }  // namespace

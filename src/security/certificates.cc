@@ -5,6 +5,8 @@
 #include <openssl/ec.h>
 #include <openssl/x509v3.h>
 
+#include <ctime>
+
 #include "security/alternative_names.h"
 #include "security/pem.h"
 
@@ -28,8 +30,9 @@ bool set_serial(X509* certificate) {
 
 bool set_days(X509* certificate, unsigned days, const X509* authority) {
   auto* end = X509_getm_notAfter(certificate);
-  if (!X509_gmtime_adj(X509_getm_notBefore(certificate), -kClocksDiffer) ||
-      !X509_time_adj_ex(end, static_cast<int>(days), 0, nullptr))
+  std::time_t now = std::time(nullptr);
+  if (!X509_time_adj_ex(X509_getm_notBefore(certificate), 0, -kClocksDiffer, &now) ||
+      !X509_time_adj_ex(end, static_cast<int>(days), 0, &now))
     return false;
   if (authority && ASN1_TIME_compare(end, X509_get0_notAfter(authority)) > 0)
     return X509_set1_notAfter(certificate, X509_get0_notAfter(authority)) == 1;

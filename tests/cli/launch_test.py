@@ -314,6 +314,12 @@ class LaunchTest(unittest.TestCase):
             self.assertTrue(ip("-n", name, "link", "set", device, "up"))
             ip("-n", name, "link", "set", "lo", "up")
             hosts.append((("ip", "netns", "exec", name), address))
+        # Without certificates and a secret nothing is listened on or dialled there.
+        refused = self.job("server", "--listen", "10.77.0.1:0", prefix=hosts[0][0]).wait(status=1)
+        self.assertIn("neither certificates nor a secret", refused)
+        self.job("secret", "new", "job.secret").wait()
+        self.job("cert", "new", "certs", "10.77.0.1", "10.77.0.2").wait()
+        self.environment = {**self.environment, "YOKE_SECRET_FILE": "job.secret", "YOKE_CERTS": "certs"}
         for strategy in (("sync", "--spares", "1"), ("async",), ("mirrored",)):
             with self.subTest(strategy=strategy):
                 self.assertIn("50 updates", self.by_hand(strategy, hosts))
