@@ -18,8 +18,9 @@ import time
 import strangers
 from watched import PATIENCE, Process, Server, wait_for
 
-MOST_GROWTH = 16 << 20  # bytes of memory, from a warm server to the end
+MOST_GROWTH = 8 << 20  # bytes of memory, from a warm server to the end: a kilobyte and a half a connection
 LEAST_SHARE = 0.5  # of the steps a second that a training makes when it is left alone
+TOO_OFTEN = 300  # more failures than a server takes from one source
 STEPS = 10_000_000  # more than there is time for
 
 
@@ -66,7 +67,7 @@ class Suite:
         for words in heard:
             assert not strangers.let_in(words), f"{kind}: it was let in, and heard {words[:200]}"
 
-    def come(self, server, environment, target, each, idle):
+    def come(self, server, environment, target, each, dallying, idle):
         """All kinds, one after another; a row of the table for each."""
         rows = []
 
@@ -79,8 +80,10 @@ class Suite:
 
         for kind, act in self.kinds(target).items():
             measured(kind, each, lambda: self.none_let_in(kind, [act(target) for _ in range(each)]))
+        measured("one source, too often", TOO_OFTEN, lambda: self.none_let_in(
+            "too often", [strangers.too_often(target) for _ in range(TOO_OFTEN)]))
         for kind in strangers.HELD if idle else ():
-            count = idle if kind == "idle" else each
+            count = idle if kind == "idle" else dallying
             measured(kind, count, lambda: self.none_let_in(kind, strangers.held(
                 target, kind, count, lambda: self.status(server.port, environment))))
         measured("wrong role, right secret", each, lambda: self.wrong_roles(server, environment, each))
@@ -99,15 +102,17 @@ class Suite:
         server = Server(self.yoke, environment)
         ended.callback(server.kill)
         target = self.target(server, environment)
-        self.come(server, environment, target, max(2, self.each // 10), self.warm)  # it is warm now
+        # It is warm when it has had as many at once as there will be.
+        self.come(server, environment, target, max(2, self.each // 10), self.each, self.warm)
         warm = server.resident()
         descriptors = server.descriptors()
-        rows = self.come(server, environment, target, self.each, self.idle)
+        rows = self.come(server, environment, target, self.each, self.each, self.idle)
         wait_for("the descriptors of strangers", lambda: server.descriptors() <= descriptors)
         growth = server.resident() - warm
         assert growth <= MOST_GROWTH, f"{name}: the server has grown by {growth / 2**20:.1f} MiB"
         server.process.send_signal(signal.SIGTERM)
         assert server.wait() == 143, f"{name}: the server ended badly:\n{server.text()}"
+        assert "joined" not in server.text(), f"{name}: somebody has joined:\n{server.text()}"
         print(f"\n{name}: {growth / 1024:+.0f} KiB from {warm / 2**20:.1f} MiB, {descriptors} descriptors before and after")
         print(f"{'':<30} {'connections':>12} {'server CPU, us each':>20}")
         for kind, count, cost in rows:

@@ -23,13 +23,13 @@ class Target:
         self.recorded = recorded  # what a good peer has sent
         self.dialled = 0
 
-    def dial(self):
+    def dial(self, source=None):
         """From another address of the loopback every now and then: a server shuts sources out that fail too often."""
         self.dialled += 1
         number = self.dialled // 50
         end = socket.socket()
         end.settimeout(PATIENCE)
-        end.bind((f"127.{1 + number // 62500}.{1 + number // 250 % 250}.{1 + number % 250}", 0))
+        end.bind((source or f"127.1.{1 + number // 250}.{1 + number % 250}", 0))
         end.connect(("127.0.0.1", self.port))
         return end
 
@@ -132,6 +132,10 @@ def endless_control(target):
 
 def replayed(target):
     return say(target.dial(), target.recorded)
+
+
+def too_often(target):
+    return say(target.dial("127.2.0.1"), bytes(200))
 
 
 def reset(target):
