@@ -5,7 +5,7 @@ BUILD := build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-.PHONY: all build setup train test hostile bench format lint install clean help
+.PHONY: all build setup train test cluster-test hostile bench format lint install clean help
 .DEFAULT_GOAL := build
 
 all: build
@@ -25,6 +25,10 @@ test: build ## every test: units, format, README, install, and once more under A
 	@JOBS=$(JOBS) scripts/sanitized tsan $(BUILD)
 	@ctest --test-dir $(BUILD) --output-on-failure -j2
 	@echo "make test: every test passed."
+
+cluster-test: build ## the commands of docs/clusters.md with Fashion-MNIST: mpirun, Slurm, two hosts (minutes, as root)
+	@set -e; for where in mpirun slurm hosts; do \
+	  /usr/bin/python3 tests/cluster/$${where}_test.py $(BUILD)/yoke --long; done
 
 hostile: build ## 10,000 strangers at a server's port, and ten minutes of liars under ASan and UBSan
 	@tests/hostile/hostile_suite.py $(BUILD)/yoke $(BUILD)/hostile_peer
@@ -50,4 +54,4 @@ clean: ## remove every build
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile

@@ -30,6 +30,16 @@ if(YOKE_TORCH)
   set_tests_properties(wrong_inputs train launch PROPERTIES TIMEOUT 900)
 endif()
 
+# Under a real mpirun, a real Slurm on this machine, and on two hosts; each says so when it is skipped. They need no
+# LibTorch; `make cluster-test` runs the documented commands as they are, with Fashion-MNIST.
+foreach(where mpirun slurm hosts)
+  add_test(NAME cluster.${where} COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cluster/${where}_test.py
+                                         ${CMAKE_BINARY_DIR}/yoke)
+  set_tests_properties(cluster.${where} PROPERTIES TIMEOUT 300 RUN_SERIAL ON)
+endforeach()
+
+add_test(NAME manifests COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cluster/manifests_test.py)
+
 # The same test programs built with sanitizers, beside this build: `make test` builds them first (scripts/sanitized), so
 # that one run of ctest is the whole verdict. One that was not built fails. No LibTorch there; ThreadSanitizer for the
 # layers that have threads, or that run in them.

@@ -24,8 +24,8 @@ std::string in_time(double seconds) {
 
 unsigned terminal_columns() {
   winsize size{};
-  if (!isatty(STDOUT_FILENO)) return 0;
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  // A terminal without a width is one that mpirun puts between its ranks and itself: what comes out of it is a log.
+  return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 std::string Display::figures(const FitProgress& progress) const {

@@ -29,7 +29,7 @@ inline constexpr char kExitStatusHelp[] =
     "  5    a promise was broken (--check, yoke check)\n"
     "  6    --target-accuracy was not reached\n"
     "  130  stopped by Ctrl-C; the model was saved (a second Ctrl-C stops at once, and saves nothing)\n"
-    "  143  stopped by SIGTERM; the model was saved\n";
+    "  143  stopped by SIGTERM (or by another rank); the model was saved, and training can go on from it\n";
 
 int status_of(const Error& error);
 // Says it on standard error, and returns the status.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <memory>
 #include <optional>
 
@@ -10,6 +11,7 @@
 #include "cli/job_flags.h"
 #include "cli/launching.h"
 #include "cli/security_flags.h"
+#include "launch/place.h"
 #include "launch/words.h"
 
 namespace yoke::cli {
@@ -17,24 +19,32 @@ namespace {
 
 struct LaunchFlags {
   TrainFlags train;
-  std::optional<std::uint32_t> servers;
-  std::string transport = "shm";
+  std::optional<std::uint32_t> servers, servers_per_node;
+  std::uint32_t server_nodes = 0;
+  std::string transport = "shm", rank, meet, host;
 };
 
-Result<std::uint32_t> servers_of(const LaunchFlags& flags) {
+const char* variable(const char* name) { return std::getenv(name); }
+
+launch::RolesAsked roles_of(const LaunchFlags& flags, bool replicas_given) {
   const auto& options = flags.train.options;
-  if (options.strategy == Strategy::mirrored) {
-    if (flags.servers.value_or(0) > 0)
-      return Error{Code::invalid_argument,
-                   fmt::format("--servers {}: mirrored has no servers, every replica hosts a slice of the parameters; "
-                               "leave it out, or use --strategy sync",
-                               *flags.servers)};
-    return 0u;
-  }
-  const auto servers = flags.servers.value_or(options.shards);
-  if (servers == 0)
-    return Error{Code::invalid_argument, "--servers 0: sync and async need at least 1; --strategy mirrored needs none"};
-  return servers;
+  launch::RolesAsked roles;
+  roles.mirrored = options.strategy == Strategy::mirrored;
+  if (replicas_given) roles.replicas = options.replicas;
+  roles.servers = flags.servers;
+  roles.servers_per_node = flags.servers_per_node;
+  roles.server_nodes = flags.server_nodes;
+  const bool said = flags.servers || flags.servers_per_node || flags.server_nodes > 0;
+  if (!roles.mirrored && !said) roles.servers = options.shards;
+  return roles;
+}
+
+// A job of one machine has all parts of its history at hand at the end.
+Status check_in_cluster(const TrainFlags& flags) {
+  if (!flags.check) return {};
+  return Error{Code::invalid_argument,
+               "--check needs the histories of all processes, and they are on several ranks: say --history FILE, and "
+               "hold `yoke check FILE.*` against what the ranks have written"};
 }
 
 // A program of the user's own takes the flags of the job, and no others: what it trains is its own business.
@@ -60,9 +70,17 @@ Status check_for_program(const std::vector<std::string>& words) {
 int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& typed,
         const std::vector<std::string>& words, const std::vector<std::string>& program) {
   LaunchPlan plan;
-  std::vector<std::string> own{"--servers", "--transport", "--history", "--config"};
+  std::vector<std::string> own{"--servers", "--servers-per-node", "--server-nodes", "--rank",  "--meet",
+                               "--host",    "--transport",        "--history",      "--config"};
   own.insert(own.end(), std::begin(kSecurityFlags), std::end(kSecurityFlags));
   plan.words = without_flags(words, own, {"--check", "--print-config", kInsecureFlag});
+  const auto place = launch::find_place(variable, {launch::this_node(), flags.rank, flags.meet});
+  if (!place) return fail(place.error());
+  plan.place = *place;
+  const bool alone = place->kind == launch::Place::Kind::none;
+  const bool replicas_given = command.get_option("--replicas")->count() > 0;
+  // Once the ranks have met it is known which of them have servers only.
+  if (!alone && !replicas_given) flags.train.options.replicas = place->ranks;
   if (program.empty()) {
     if (auto checked = complete(flags.train, command); !checked) return fail(checked.error());
   } else if (auto checked = check_for_program(plan.words); !checked) {
@@ -72,9 +90,11 @@ int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& t
     fmt::print("{}", to_config(command));
     return kDone;
   }
-  const auto servers = servers_of(flags);
-  if (!servers) return fail(servers.error());
-  plan.servers = *servers;
+  if (!alone)
+    if (auto checked = check_in_cluster(flags.train); !checked) return fail(checked.error());
+  plan.roles = roles_of(flags, replicas_given || alone);
+  plan.meet = flags.meet;
+  plan.host = flags.host;
   plan.flags = flags.train;
   plan.transport = flags.transport;
   plan.program = program;
@@ -90,7 +110,8 @@ void add_launch(CLI::App& app, const std::vector<std::string>& typed, const std:
   auto flags = std::make_shared<LaunchFlags>();
   auto* command = app.add_subcommand(
       "launch",
-      "Train with every replica a process of its own, and servers that host the parameters, all on this machine. Takes "
+      "Train with every replica a process of its own, and servers that host the parameters: all on this machine, or, "
+      "where mpirun, srun or a Kubernetes Job has started this command many times, each time a part of the job. Takes "
       "the flags of `yoke train`. Behind `--` stands a program of your own, built with the library: then that is each "
       "replica.");
   command->footer(
@@ -100,6 +121,8 @@ void add_launch(CLI::App& app, const std::vector<std::string>& typed, const std:
           "  yoke launch --strategy mirrored --replicas 2  all-reduce, no servers\n"
           "  yoke launch --servers 2 --replicas 4 -- ./digits --epochs 3  a program of your own\n"
           "  yoke launch --replicas 8 --spares 1 --model synthetic:1M:20ms --steps 500 --slow 0:10 --check\n"
+          "  mpirun -n 6 yoke launch  a replica a rank, wherever mpirun puts them\n"
+          "  srun -n 6 yoke launch --servers-per-node 1  the same under Slurm, with a server on every node\n"
           "\n") +
       kExitStatusHelp);
   const std::string group = "Processes";
@@ -108,11 +131,37 @@ void add_launch(CLI::App& app, const std::vector<std::string>& typed, const std:
                    "processes that host the parameters; by default as --shards says, none under mirrored")
       ->check(CLI::Range(0u, 4096u))
       ->group(group);
-  command->add_option("--transport", flags->transport, "how they talk: shared memory, Unix sockets, TCP on 127.0.0.1")
+  command
+      ->add_option("--transport", flags->transport,
+                   "how processes of one node talk: shared memory, Unix sockets, TCP on 127.0.0.1. Several nodes: TCP")
       ->check(CLI::IsMember({"shm", "unix", "tcp"}))
       ->type_name("shm|unix|tcp")
       ->capture_default_str()
       ->group(group);
+  const std::string nodes = "Many nodes";
+  command
+      ->add_option("--servers-per-node", flags->servers_per_node,
+                   "so many servers on every node, instead of --servers in all")
+      ->check(CLI::Range(0u, 4096u))
+      ->group(nodes);
+  command->add_option("--server-nodes", flags->server_nodes, "so many nodes, the first, have servers and no replicas")
+      ->check(CLI::Range(0u, 65536u))
+      ->group(nodes);
+  command
+      ->add_option("--host", flags->host,
+                   "the address of this host at which the others reach it; by default that of its name or its first "
+                   "interface")
+      ->type_name("ADDRESS")
+      ->group(nodes);
+  command
+      ->add_option("--rank", flags->rank,
+                   "which of the launchers this is, of how many, as in 0/2; mpirun, srun and Kubernetes say it "
+                   "themselves")
+      ->type_name("I/N")
+      ->group(nodes);
+  command->add_option("--meet", flags->meet, "a folder that all launchers see, where they find each other")
+      ->type_name("DIR")
+      ->group(nodes);
   add_security_flags(*command, flags->train.options.processes.security);
   add_train_flags(*command, flags->train);
   command->callback(

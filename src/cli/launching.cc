@@ -17,7 +17,7 @@
 #include "history/history_file.h"
 #include "history/merge.h"
 #include "launch/local_job.h"
-#include "launch/own_address.h"
+#include "launch/post.h"
 #include "launch/scratch.h"
 #include "launch/words.h"
 
@@ -35,6 +35,9 @@ class Launching {
 
   Result<int> run() {
     if (auto writable = can_write("--history", plan_.flags.history); !writable) return writable.error();
+    launch::Supervisor supervisor;  // before a meeting may start a thread
+    if (plan_.place.kind == launch::Place::Kind::mpirun || plan_.place.kind == launch::Place::Kind::slurm)
+      supervisor.end_with_parent();
     auto scratch = launch::Scratch::make(lookup);
     if (!scratch) return scratch.error();
     scratch_ = std::move(*scratch);
@@ -42,54 +45,81 @@ class Launching {
     std::error_code unknown;
     self_ = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
     if (unknown) return Error{Code::unsupported, "this program's own file cannot be found in /proc"};
-    launch::Supervisor supervisor;
-    launch::LocalJob job;
-    job.servers = plan_.servers;
-    job.replicas = plan_.flags.options.replicas;
-    if (plan_.servers == 0) {
-      auto join = plan_.transport == "tcp" ? launch::free_loopback_address() : address("r0");
-      if (!join) return join.error();
-      job.join = *join;
+    const auto end = run_part(supervisor);
+    if (!end && stopped_by_ != 0) {  // before there was anything to stop
+      fail(end.error());
+      return static_cast<int>(stopped_by_ == SIGINT ? kInterrupted : kTerminated);
     }
-    job.stopping = plan_.program.empty() ? "stopping after this step and saving; once more to stop at once"
-                                         : "stopping; once more to stop at once";
-    job.server = [this](std::uint32_t i, const std::string& join) { return server(i, join); };
-    job.replica = [this](std::uint32_t i, const std::string& join) { return replica(i, join); };
-    const auto end = launch::run_local_job(supervisor, job, [](const std::string& text) {
-      std::fflush(stdout);
-      fmt::print(stderr, "[launch] {}\n", text);
-    });
     if (!end) return end.error();
     const int status = status_of(*end);
+    if (!post_->alone()) return status;
     if (auto checked = judge_history(status); !checked || *checked != kDone) return checked;
     return status;
   }
 
  private:
+  Result<launch::JobEnd> run_part(launch::Supervisor& supervisor) {
+    const auto waiting = [&] {
+      return launch::Waiting{launch::Waiting::Clock::now() + plan_.flags.options.deadline,
+                             [&](std::chrono::milliseconds time) {
+                               supervisor.pause(time);
+                               stopped_by_ = supervisor.signalled();
+                               return stopped_by_ == 0;
+                             }};
+    };
+    auto post = launch::Post::take(lookup, plan_.place,
+                                   {.roles = plan_.roles,
+                                    .folder = plan_.meet,
+                                    .host = plan_.host,
+                                    .transport = plan_.transport,
+                                    .scratch = scratch_->path()},
+                                   waiting());
+    if (!post) return post.error();
+    post_ = std::move(*post);
+    launch::LocalJob job;
+    job.part = post_->part();
+    job.mirrored = plan_.roles.mirrored;
+    job.elsewhere = !post_->alone();
+    job.announce = [&](const std::string& join) { return post_->announce(join, waiting()); };
+    if (!post_->has_first() || job.mirrored) {
+      auto join = post_->has_first() ? post_->listen_first() : post_->hear(waiting());
+      if (!join) return join.error();
+      job.join = *join;
+    }
+    if (post_->has_first() && job.mirrored)
+      if (auto told = job.announce(job.join); !told) return told.error();
+    job.stopping = plan_.program.empty() ? "stopping after this step and saving; once more to stop at once"
+                                         : "stopping; once more to stop at once";
+    job.server = [this](std::uint32_t i, const std::string& join) { return server(i, join); };
+    job.replica = [this](std::uint32_t i, const std::string& join) { return replica(i, join); };
+    return launch::run_local_job(supervisor, job, say);
+  }
+
+  static void say(const std::string& text) {
+    std::fflush(stdout);
+    launch::print_line("launch", text, true);  // which bears that nobody reads it any more
+  }
+
   std::string result_file() const { return scratch_->path() + "/result"; }
 
   bool records() const { return plan_.flags.check || !plan_.flags.history.empty(); }
 
+  // Of a job on this machine the parts are put together at the end; those of several ranks are left beside each other.
   std::string part(const std::string& name) {
+    if (!post_->alone()) return plan_.flags.history + "." + name;
     const auto file = scratch_->path() + "/history-" + name;
     parts_.push_back(file);
     return file;
   }
 
-  // Where a process of this name listens.
-  Result<std::string> address(const std::string& name) const {
-    if (plan_.transport == "tcp") return std::string("tcp:127.0.0.1:0");
-    auto path = scratch_->socket(name);
-    if (!path) return path.error();
-    return plan_.transport + ":" + *path;
-  }
-
   launch::ChildSpec server(std::uint32_t i, const std::string& join) {
     launch::ChildSpec spec;
     spec.name = fmt::format("server {}", i);
-    spec.argv = {self_,      "server",
-                 "--shard",  fmt::format("{}/{}", i, plan_.servers),
-                 "--listen", *address(fmt::format("s{}", i))};
+    const auto listen = post_->listen(fmt::format("s{}", i), join);
+    if (!listen) say(listen.error().message);
+    spec.argv = {
+        self_, "server", "--shard", fmt::format("{}/{}", i, post_->roles().servers), "--listen", listen ? *listen : ""};
+    spec.environment = post_->environment();
     if (!join.empty()) spec.argv.insert(spec.argv.end(), {"--join", join});
     if (records()) spec.argv.insert(spec.argv.end(), {"--history", part(fmt::format("s{}", i))});
     if (plan_.flags.quiet) spec.argv.push_back("--quiet");
@@ -101,23 +131,38 @@ class Launching {
   // What the launcher settled is said to every replica in so many words.
   std::vector<std::string> job_words() const {
     auto words = without_flags(plan_.words, {"--replicas", "--shards"}, {});
-    words.insert(words.end(), {"--replicas", std::to_string(plan_.flags.options.replicas)});
-    if (plan_.servers > 0) words.insert(words.end(), {"--shards", std::to_string(plan_.servers)});
+    const auto& roles = post_->roles();
+    words.insert(words.end(), {"--replicas", std::to_string(roles.replicas)});
+    if (roles.servers > 0) words.insert(words.end(), {"--shards", std::to_string(roles.servers)});
     return words;
+  }
+
+  // Said once in the job, by whoever starts replica 0.
+  void say_where(const std::string& join) const {
+    const auto& roles = post_->roles();
+    const auto count = [](std::uint32_t number, const char* what) {
+      return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+    };
+    std::string keys;
+    for (const auto& entry : post_->environment()) keys += entry + " ";
+    fmt::print(
+        "{}, {}{}; `{}yoke status {}` tells how it goes\n", count(roles.servers, "server"),
+        count(roles.replicas, "replica"),
+        post_->alone() ? "" : fmt::format(" on {}, {}", count(plan_.place.ranks, "rank"), count(roles.nodes, "node")),
+        keys, join);
   }
 
   launch::ChildSpec replica(std::uint32_t i, const std::string& join) {
     launch::ChildSpec spec;
     spec.name = fmt::format("replica {}", i);
-    if (i == 0 && !plan_.flags.quiet)
-      fmt::print("{} server{}, {} replica{}; `yoke status {}` tells how it goes\n", plan_.servers,
-                 plan_.servers == 1 ? "" : "s", plan_.flags.options.replicas,
-                 plan_.flags.options.replicas == 1 ? "" : "s", join);
+    if (i == 0 && !plan_.flags.quiet) say_where(join);
     std::fflush(stdout);
-    spec.environment = {std::string(launch::kJoinVariable) + "=" + join,
-                        fmt::format("{}={}", launch::kReplicaVariable, i),
-                        std::string(kCommandVariable) + "=" + launch::join_words(plan_.typed),
-                        std::string(kResultVariable) + "=" + result_file()};
+    spec.environment = post_->environment();
+    spec.environment.insert(
+        spec.environment.end(),
+        {std::string(launch::kJoinVariable) + "=" + join, fmt::format("{}={}", launch::kReplicaVariable, i),
+         std::string(kCommandVariable) + "=" + launch::join_words(plan_.typed),
+         std::string(kResultVariable) + "=" + result_file()});
     if (plan_.program.empty()) {
       spec.argv = {self_, "replica"};
       const auto words = job_words();
@@ -166,15 +211,27 @@ class Launching {
     if (plan_.program.empty()) {
       std::ifstream file(result_file());
       if (file >> status) return status;
-      return failed(end);
     }
     for (const auto& ending : end.replicas) {
       if (!ending || launch::failed(*ending)) continue;
       concluded = true;
       status = std::max(status, ending->status);
     }
-    if (!end.served || !concluded) return failed(end);
+    if (!post_->alone()) return concluded ? status : status_without_replicas(end);
+    if (plan_.program.empty() || !end.served || !concluded) return failed(end);
     return status;
+  }
+
+  // Of one rank among many, whose replicas were lost, or which has servers only. What starts the ranks ends all of them
+  // when one fails: so one that the job can do without has not failed. Whether the job could, its first server knows.
+  int status_without_replicas(const launch::JobEnd& end) const {
+    if (!end.served) return failed(end);
+    if (end.replicas.empty()) return kDone;
+    const bool lost = std::none_of(end.replicas.begin(), end.replicas.end(),
+                                   [](const auto& ending) { return !ending || launch::never_began(*ending); });
+    const bool by_hand = plan_.place.kind == launch::Place::Kind::by_hand;
+    if (end.signal == 0 && lost && !plan_.roles.mirrored && (post_->has_first() || !by_hand)) return kDone;
+    return failed(end);
   }
 
   // The worst that a replica said of itself.
@@ -188,6 +245,8 @@ class Launching {
 
   const LaunchPlan& plan_;
   std::unique_ptr<launch::Scratch> scratch_;
+  std::unique_ptr<launch::Post> post_;
+  int stopped_by_ = 0;  // while it met the others
   std::string self_;
   std::vector<std::string> parts_;
 };

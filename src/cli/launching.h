@@ -1,17 +1,22 @@
-// Runs a job as processes of this machine: what `yoke launch` and `yoke train --processes` do.
+// Runs a job, or this rank's part of it, as processes of this machine: what `yoke launch` and `yoke train --processes`
+// do.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "cli/train_flags.h"
+#include "launch/place.h"
+#include "launch/roles.h"
 
 namespace yoke::cli {
 
 struct LaunchPlan {
   TrainFlags flags;                  // of the job; checked
-  std::uint32_t servers = 1;         // 0: mirrored
-  std::string transport = "shm";     // or unix, tcp
+  launch::RolesAsked roles;          // who starts what
+  launch::Place place;               // none: all of the job is started here
+  std::string meet, host;            // --meet and --host
+  std::string transport = "shm";     // or unix, tcp; of processes of one node
   std::vector<std::string> words;    // the job's flags, for every replica
   std::vector<std::string> program;  // of the user's own, with its words; empty: `yoke replica`
   std::vector<std::string> typed;    // the command as it was typed, without `yoke`

@@ -44,7 +44,9 @@ int run(const TrainFlags& flags, const std::vector<std::string>& words, const st
   if (!flags.processes) return run_training(flags, typed);
   LaunchPlan plan;
   plan.flags = flags;
-  plan.servers = flags.options.strategy == Strategy::mirrored ? 0 : flags.options.shards;
+  plan.roles.mirrored = flags.options.strategy == Strategy::mirrored;
+  plan.roles.replicas = flags.options.replicas;
+  if (!plan.roles.mirrored) plan.roles.servers = flags.options.shards;
   plan.words = without_flags(settled, {"--history"}, {"--check", "--processes"});
   plan.typed = typed;
   return run_launch(plan);

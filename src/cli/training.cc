@@ -305,7 +305,8 @@ class Training {
         fmt::print("stopped. To go on from here (the optimizer's memory and the schedule start anew):\n  {}\n",
                    go_on_words(words_, flags_, save, fitted.summary, request_.data ? request_.data->train.size() : 0));
       }
-      return Interrupt::signal() == SIGTERM ? kTerminated : kInterrupted;
+      // Told by another process of the job: by a scheduler, for all that is known here.
+      return Interrupt::signal() == SIGINT ? kInterrupted : kTerminated;
     }
     if (flags_.check)
       if (const auto broken = check_promises(); broken != kDone) return broken;

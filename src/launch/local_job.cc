@@ -28,7 +28,7 @@ class Running {
  public:
   Running(Supervisor& supervisor, const LocalJob& job, const std::function<void(const std::string&)>& say)
       : supervisor_(supervisor), job_(job), say_(say) {
-    end_.replicas.resize(job.replicas);
+    end_.replicas.resize(job.part.replicas.size());
   }
 
   Result<JobEnd> run() {
@@ -63,7 +63,7 @@ class Running {
     const auto by = Clock::now() + job_.patience.start;
     auto join = job_.join;
     std::vector<const Child*> waiting;
-    for (std::uint32_t i = 0; i < job_.servers; ++i) {
+    for (const auto i : job_.part.servers) {
       auto child = supervisor_.start(job_.server(i, join));
       if (!child) return child.error();
       ++servers_left_;
@@ -71,16 +71,18 @@ class Running {
         auto address = supervisor_.await_ready(**child, by);
         if (!address) return address.error();
         join = *address;
+        if (job_.announce)
+          if (auto told = job_.announce(join); !told) return told;
       } else {
         waiting.push_back(*child);
       }
     }
     for (const auto* child : waiting)
       if (auto ready = supervisor_.await_ready(*child, by); !ready) return ready.error();
-    for (std::uint32_t i = 0; i < job_.replicas; ++i) {
-      auto child = supervisor_.start(job_.replica(i, join));
+    for (std::size_t at = 0; at < job_.part.replicas.size(); ++at) {
+      auto child = supervisor_.start(job_.replica(job_.part.replicas[at], join));
       if (!child) return child.error();
-      replicas_[*child] = i;
+      replicas_[*child] = at;
       ++left_;
     }
     return {};
@@ -100,10 +102,11 @@ class Running {
       // What it said of its own failure stands above; a signal says nothing by itself.
       if (child.ending()->signal != 0) say_(fmt::format("{} {}", child.name(), in_words(*child.ending())));
       if (--left_ == 0) {
-        deadline_ = Clock::now() + (all_failed() ? job_.patience.servers_fail : job_.patience.servers_end);
-      } else if (job_.servers == 0 && failed(*child.ending()) && end_.signal == 0) {  // nor can the others go on
+        if (!goes_on_elsewhere())
+          deadline_ = Clock::now() + (all_failed() ? job_.patience.servers_fail : job_.patience.servers_end);
+      } else if (job_.mirrored && failed(*child.ending()) && end_.signal == 0) {  // nor can the others go on
         deadline_ = std::min(deadline_, Clock::now() + job_.patience.replicas_notice);
-      } else if (job_.servers == 0 && !over_) {  // one that is stopped or hung keeps nobody
+      } else if (job_.mirrored && !over_) {  // one that is stopped or hung keeps nobody
         over_ = Clock::now();
         deadline_ = std::min(deadline_, *over_ + job_.patience.look);
       }
@@ -120,7 +123,15 @@ class Running {
       deadline_ = std::min(deadline_, Clock::now() + job_.patience.replicas_notice);
     } else if (end_.signal == 0) {
       end_.served = false;
+      if (goes_on_elsewhere()) say_(child.epitaph());
     }
+  }
+
+  // None of the replicas here is left, if there were any, and yet the job may go on with those of other launchers.
+  bool goes_on_elsewhere() const {
+    const auto began = [](const auto& entry) { return !entry.first->ending() || !never_began(*entry.first->ending()); };
+    return job_.elsewhere && all_failed() &&
+           (replicas_.empty() || std::any_of(replicas_.begin(), replicas_.end(), began));
   }
 
   bool all_failed() const {
@@ -136,7 +147,7 @@ class Running {
     say_(job_.stopping);
     // Only the replicas stop; the servers follow when these have gone.
     const int passed_on = signal == SIGINT ? SIGINT : SIGTERM;
-    for (const auto& [child, number] : replicas_)
+    for (const auto& [child, at] : replicas_)
       if (!child->ending()) child->signal_group(passed_on);
   }
 
@@ -144,7 +155,7 @@ class Running {
   const LocalJob& job_;
   const std::function<void(const std::string&)>& say_;
   JobEnd end_;
-  std::map<const Child*, std::uint32_t> replicas_;
+  std::map<const Child*, std::size_t> replicas_;  // and their place in the part
   std::size_t left_ = 0, servers_left_ = 0;
   std::optional<Clock::time_point> over_;  // since when the servers have gone in good order
   Clock::time_point deadline_ = Clock::now() + kForever;

@@ -1,4 +1,4 @@
-// A job on this machine from its first process to its last: servers, then replicas, then nobody.
+// A job, or one rank's part of it, from its first process to its last: servers, then replicas, then nobody.
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/roles.h"
 #include "launch/supervisor.h"
 #include "yoke/error.h"
 
@@ -24,13 +25,16 @@ struct Patience {
 };
 
 struct LocalJob {
-  std::uint32_t servers = 1;  // 0: the replicas host the parameters themselves
-  std::uint32_t replicas = 1;
+  Part part;               // what is started here
+  bool mirrored = false;   // the replicas host the parameters themselves
+  bool elsewhere = false;  // other launchers run other parts of it
   // The words that start server `i`, told where the first one listens (""; for the first itself).
   std::function<ChildSpec(std::uint32_t i, const std::string& join)> server;
-  // The words that start replica `i`. Without servers, `join` is where replica 0 will listen.
+  // The words that start replica `i`. Under mirrored, `join` is where replica 0 will listen.
   std::function<ChildSpec(std::uint32_t i, const std::string& join)> replica;
-  std::string join;                   // without servers
+  std::string join;  // where the first server listens, unless that is started here; under mirrored, replica 0
+  // Told where the first server listens, when that is started here; may be empty.
+  std::function<Status(const std::string& join)> announce;
   std::string stopping = "stopping";  // said once when the launcher is told to stop
   Patience patience;
 };
@@ -38,15 +42,21 @@ struct LocalJob {
 // A replica that did not take part to the end: a signal ended it, or its status is one of those that say so (1 to 4).
 // The others are for a program of one's own to choose.
 constexpr bool failed(const Ending& ending) { return ending.signal != 0 || (ending.status >= 1 && ending.status <= 4); }
+// It could not even begin: wrong words, a file that is missing, too little memory. Nor will others.
+constexpr bool never_began(const Ending& ending) {
+  return ending.signal == 0 && ending.status >= 2 && ending.status <= 4;
+}
 
 struct JobEnd {
-  std::vector<std::optional<Ending>> replicas;  // by number
+  std::vector<std::optional<Ending>> replicas;  // in the order of Part::replicas
   bool served = true;                           // no server was lost
   int signal = 0;                               // what the launcher was sent; 0: nothing
 };
 
 // Runs it to its end. Ctrl-C and SIGTERM are passed on to the replicas, which stop in good order; a second one, or a
 // server that is lost, ends all of it. A start that fails leaves nothing behind. `say` gets what a person should know.
+//
+// Where there are other parts, servers go on when the replicas here were lost, and end with the job.
 Result<JobEnd> run_local_job(Supervisor& supervisor, const LocalJob& job,
                              const std::function<void(const std::string&)>& say);
 

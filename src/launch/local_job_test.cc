@@ -14,6 +14,7 @@ const std::string kForEver = "exec sleep 1000";
 
 struct Scripts {
   std::vector<std::string> servers, replicas;
+  bool elsewhere = false;
 };
 
 struct Ran {
@@ -23,8 +24,10 @@ struct Ran {
 
 Ran run(const Scripts& scripts, const Patience& patience) {
   LocalJob job;
-  job.servers = static_cast<std::uint32_t>(scripts.servers.size());
-  job.replicas = static_cast<std::uint32_t>(scripts.replicas.size());
+  for (std::uint32_t i = 0; i < scripts.servers.size(); ++i) job.part.servers.push_back(i);
+  for (std::uint32_t i = 0; i < scripts.replicas.size(); ++i) job.part.replicas.push_back(i);
+  job.mirrored = scripts.servers.empty();
+  job.elsewhere = scripts.elsewhere;
   job.server = [&](std::uint32_t i, const std::string&) {
     return ready_shell("server " + std::to_string(i), "ready here; " + scripts.servers[i]);
   };
@@ -96,6 +99,57 @@ TEST(LocalJob, AStoppedReplicaIsNotWaitedForOnceTheServersHaveGoneInGoodOrder) {
   ASSERT_TRUE(ran.end);
   EXPECT_TRUE(ran.end->served);
   EXPECT_NE(ran.end->replicas.at(0)->signal, 0);
+}
+
+// Another launcher's replicas need them.
+TEST(LocalJob, ServersGoOnWhenReplicasHereWereLost) {
+  for (const auto* lost : {"kill -KILL $$", "exit 1"}) {
+    const auto ran = run({{"sleep 0.3; exit 0"}, {lost}, true}, only(&Patience::servers_fail, milliseconds(0)));
+    ASSERT_TRUE(ran.end);
+    EXPECT_TRUE(ran.end->served) << ran.said;
+  }
+}
+
+TEST(LocalJob, ServersDoNotGoOnForReplicasThatCouldNotBegin) {
+  const auto ran = run({{kForEver}, {"exit 3"}, true}, only(&Patience::servers_fail));
+  ASSERT_TRUE(ran.end);
+  EXPECT_FALSE(ran.end->served);
+}
+
+TEST(LocalJob, ServersAloneEndWithTheJob) {
+  const auto good = run({{"sleep 0.1; exit 0"}, {}, true}, only(&Patience::servers_fail, milliseconds(0)));
+  ASSERT_TRUE(good.end);
+  EXPECT_TRUE(good.end->served);
+  const auto bad = run({{"exit 1"}, {}, true}, only(&Patience::servers_fail, milliseconds(0)));
+  ASSERT_TRUE(bad.end);
+  EXPECT_FALSE(bad.end->served);
+  EXPECT_NE(bad.said.find("server 0 ended with status 1"), std::string::npos) << bad.said;
+}
+
+TEST(LocalJob, WhereTheFirstServerListensIsAnnounced) {
+  LocalJob job;
+  job.part = {.servers = {0, 2}, .replicas = {5}};
+  job.server = [](std::uint32_t i, const std::string& join) {
+    return ready_shell("server " + std::to_string(i), "ready at" + std::to_string(i) + join);
+  };
+  job.replica = [](std::uint32_t i, const std::string& join) {
+    return shell("replica " + std::to_string(i), "echo joins " + join);
+  };
+  std::string told;
+  job.announce = [&](const std::string& join) {
+    told = join;
+    return Status();
+  };
+  Said said;
+  Supervisor supervisor(said.sink());
+  ASSERT_TRUE(run_local_job(supervisor, job, [](const std::string&) {}));
+  EXPECT_EQ(told, "at0");
+  EXPECT_EQ(said.lines(), std::vector<std::string>{"replica 5> joins at0"});
+
+  job.announce = [](const std::string&) { return Error{Code::timed_out, "nobody heard"}; };
+  const auto end = run_local_job(supervisor, job, [](const std::string&) {});
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().message, "nobody heard");
 }
 
 TEST(LocalJob, FailedAreThoseWhoseStatusSaysSo) {

@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -45,6 +47,15 @@ Result<std::string> host_towards(const transport::Address& join) {
   return host;
 }
 
+// The address in words; "" for one of the loopback, or one that holds on a single link only.
+std::string routable(const sockaddr* address) {
+  const auto& four = reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
+  const auto number = ntohl(four.s_addr);
+  char text[INET_ADDRSTRLEN] = "";
+  if (number >> 24 == 127 || number >> 16 == 0xa9fe || number == 0) return "";
+  return inet_ntop(AF_INET, &four, text, sizeof text) ? text : "";
+}
+
 }  // namespace
 
 Result<std::string> own_address(const std::string& join, std::uint32_t replica) {
@@ -62,18 +73,55 @@ Result<std::string> own_address(const std::string& join, std::uint32_t replica) 
   return to_string(*address);
 }
 
-Result<std::string> free_loopback_address() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in own{};
-  own.sin_family = AF_INET;
-  own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+Result<std::string> free_address(const std::string& host) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  if (const int why = getaddrinfo(host.c_str(), "0", &hints, &found); why != 0)
+    return Error{Code::missing, fmt::format("{} is no address of a host: {}", host, gai_strerror(why))};
+  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_storage own{};
   socklen_t size = sizeof own;
-  const bool bound = fd >= 0 && bind(fd, reinterpret_cast<sockaddr*>(&own), size) == 0 &&
+  const bool bound = fd >= 0 && bind(fd, found->ai_addr, found->ai_addrlen) == 0 &&
                      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
   const int why = errno;
   if (fd >= 0) close(fd);
-  if (!bound) return Error{Code::unsupported, fmt::format("no port can be had on 127.0.0.1: {}", std::strerror(why))};
-  return fmt::format("tcp:127.0.0.1:{}", ntohs(own.sin_port));
+  freeaddrinfo(found);
+  if (!bound) return Error{Code::unsupported, fmt::format("no port can be had on {}: {}", host, std::strerror(why))};
+  // Both kinds have it in the same place.
+  const auto port = ntohs(reinterpret_cast<const sockaddr_in&>(own).sin_port);
+  return to_string(transport::Address{
+      .kind = transport::Address::Kind::tcp, .host = host, .port = std::to_string(port), .path = ""});
+}
+
+bool is_known(const std::string& address) {
+  const auto parsed = transport::parse_address(address);
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  if (!parsed || getaddrinfo(parsed->host.c_str(), parsed->port.c_str(), &hints, &found) != 0) return false;
+  freeaddrinfo(found);
+  return true;
+}
+
+std::string reachable_host() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  std::string host;
+  if (getaddrinfo(name, nullptr, &hints, &found) == 0) {
+    for (const auto* one = found; one && host.empty(); one = one->ai_next) host = routable(one->ai_addr);
+    freeaddrinfo(found);
+  }
+  ifaddrs* interfaces = nullptr;
+  if (host.empty() && getifaddrs(&interfaces) == 0) {
+    for (const auto* one = interfaces; one && host.empty(); one = one->ifa_next)
+      if (one->ifa_addr && one->ifa_addr->sa_family == AF_INET && (one->ifa_flags & IFF_UP) != 0)
+        host = routable(one->ifa_addr);
+    freeifaddrs(interfaces);
+  }
+  return host.empty() ? "127.0.0.1" : host;
 }
 
 }  // namespace yoke::launch

@@ -12,7 +12,14 @@ namespace yoke::launch {
 // the address with which this host reaches it.
 Result<std::string> own_address(const std::string& join, std::uint32_t replica);
 
-// A port of the loopback that is free now, for replica 0 to listen on: everybody has to know it before it does.
-Result<std::string> free_loopback_address();
+// A port of this host's address that is free now, for replica 0 to listen on: everybody has to know it before it does.
+Result<std::string> free_address(const std::string& host);
+
+// Is the host of this address known by now? In Kubernetes a pod's name is known some time after the pod has begun.
+bool is_known(const std::string& address);
+
+// The address at which other hosts reach this one, as far as it can tell: that of its name, unless it is a loopback
+// one; else that of its first interface that is up and routable; else 127.0.0.1.
+std::string reachable_host();
 
 }  // namespace yoke::launch

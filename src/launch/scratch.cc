@@ -42,11 +42,11 @@ Result<std::unique_ptr<Scratch>> Scratch::make(const Lookup& lookup) {
                   problems)};
 }
 
-Result<std::string> Scratch::socket(const std::string& name) const {
-  auto path = path_ + "/" + name;
-  if (path.size() <= kLongestPath) return path;
-  return Error{Code::invalid_argument,
-               fmt::format("{} has {} bytes: the path of a socket has at most {}", path, path.size(), kLongestPath)};
+Result<std::string> socket_in(const std::string& folder, const std::string& name) {
+  auto path = folder + "/" + name;
+  if (path.size() <= Scratch::kLongestPath) return path;
+  return Error{Code::invalid_argument, fmt::format("{} has {} bytes: the path of a socket has at most {}", path,
+                                                   path.size(), Scratch::kLongestPath)};
 }
 
 }  // namespace yoke::launch

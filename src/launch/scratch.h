@@ -25,8 +25,6 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
 
   const std::string& path() const { return path_; }
-  // The path for a socket of this name. Code::invalid_argument: it would be too long.
-  Result<std::string> socket(const std::string& name) const;
 
  private:
   explicit Scratch(std::string path);
@@ -34,5 +32,9 @@ class Scratch {
   const std::string path_;
   const pid_t maker_;
 };
+
+// The path for a socket of this name in a folder that a Scratch has made, here or in another process.
+// Code::invalid_argument: it would be too long.
+Result<std::string> socket_in(const std::string& folder, const std::string& name);
 
 }  // namespace yoke::launch

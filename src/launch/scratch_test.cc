@@ -38,7 +38,7 @@ TEST(Scratch, GoesWithAllThatIsInIt) {
     ASSERT_EQ(stat(path.c_str(), &about), 0);
     EXPECT_EQ(about.st_mode & 07777U, 0700U);
     EXPECT_EQ(about.st_uid, geteuid());
-    std::ofstream(*scratch->socket("s0")) << "x";
+    std::ofstream(*socket_in(scratch->path(), "s0")) << "x";
     fs::create_directories(path + "/a/b");
     EXPECT_TRUE(fs::exists(path + "/s0"));
   }
@@ -79,10 +79,10 @@ TEST(Scratch, PathsOfSocketsHaveALimit) {
   ASSERT_TRUE(scratch);
   const auto room = Scratch::kLongestPath - scratch->path().size() - 1;
   ASSERT_GE(room, Scratch::kLongestName);
-  const auto longest = scratch->socket(std::string(room, 's'));
+  const auto longest = socket_in(scratch->path(), std::string(room, 's'));
   ASSERT_TRUE(longest.ok());
   EXPECT_EQ(longest->size(), Scratch::kLongestPath);
-  const auto longer = scratch->socket(std::string(room + 1, 's'));
+  const auto longer = socket_in(scratch->path(), std::string(room + 1, 's'));
   ASSERT_FALSE(longer.ok());
   EXPECT_EQ(longer.error().code, Code::invalid_argument);
   EXPECT_TRUE(longer.error().message.ends_with("has 108 bytes: the path of a socket has at most 107"));

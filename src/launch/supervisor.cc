@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,12 @@ Supervisor::~Supervisor() {
   prctl(PR_SET_CHILD_SUBREAPER, adopted_before_);
 }
 
+void Supervisor::end_with_parent() {
+  // Not by PR_SET_PDEATHSIG: that tells the end of the parent's thread, and mpirun starts ranks in threads that end.
+  const auto parent = getppid();
+  if (parent > 1) parent_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, parent, 0)));
+}
+
 Result<const Child*> Supervisor::start(const ChildSpec& spec) {
   assert(std::this_thread::get_id() == thread_);
   if (signals_.descriptor() < 0)
@@ -91,6 +98,11 @@ Event Supervisor::wait(Clock::time_point deadline) {
   return event;
 }
 
+void Supervisor::pause(Clock::duration time) {
+  const auto deadline = Clock::now() + time;
+  while (Clock::now() < deadline && signalled() == 0) pump(deadline);
+}
+
 std::size_t Supervisor::running() const {
   return static_cast<std::size_t>(
       std::count_if(children_.begin(), children_.end(), [](const auto& child) { return !child->ending(); }));
@@ -121,7 +133,7 @@ std::vector<const Child*> Supervisor::stop_all(Clock::duration grace, int signal
 
 // Waits until something happens, at most until the deadline, and notes it.
 void Supervisor::pump(Clock::time_point deadline) {
-  std::vector<pollfd> watched{{signals_.descriptor(), POLLIN, 0}};
+  std::vector<pollfd> watched{{signals_.descriptor(), POLLIN, 0}, {parent_.get(), POLLIN, 0}};
   auto wake = deadline;
   for (const auto& child : children_) {
     const auto more = child->watched();
@@ -133,7 +145,12 @@ void Supervisor::pump(Clock::time_point deadline) {
   while (const int signal = signals_.take()) {
     if (!came(signal)) events_.push_back({Event::Kind::signalled, nullptr, signal, signal_name(signal) + " came"});
   }
-  auto seen = std::span<const pollfd>(watched).subspan(1);
+  if (parent_ && watched[1].revents != 0) {
+    parent_.close();
+    if (!came(SIGTERM))
+      events_.push_back({Event::Kind::signalled, nullptr, SIGTERM, "the process that started this one has ended"});
+  }
+  auto seen = std::span<const pollfd>(watched).subspan(2);
   for (const auto& child : children_) {
     const bool was_gone = child->gone();
     child->look(seen.first<Child::kWatched>(), Clock::now(), sink_);

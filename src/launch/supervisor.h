@@ -43,6 +43,10 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
+  // From now on the end of the process that has started this one counts as a SIGTERM: nobody else would tell it to
+  // stop.
+  void end_with_parent();
+
   // The child stays valid, also after its end, as long as the supervisor. Fails as spawn does.
   Result<const Child*> start(const ChildSpec& spec);
   // The line with which a child that was given a ready pipe says that it is ready. Code::peer_down: it ended before.
@@ -51,6 +55,10 @@ class Supervisor {
   // What happened next; each end is told once, when all output has been passed on. A deadline in the past: only what
   // is known or at hand.
   Event wait(Clock::time_point deadline);
+
+  // Passes on output and notes what happens, for at most so long; wait() tells it.
+  void pause(Clock::duration time);
+  int signalled() const;  // what the launcher has been sent first, and wait() has not told yet; 0: nothing
 
   std::size_t running() const;  // children that are not known to have ended
   // To the groups of all children: to themselves and what they have started.
@@ -64,13 +72,13 @@ class Supervisor {
   void pump(Clock::time_point deadline);
   bool settled() const;
   bool came(int signal) const;  // and wait() has not told yet
-  int signalled() const;        // the first of those; 0: none
   void drop_signals();
 
   const Sink sink_;
   const std::thread::id thread_;
   int adopted_before_ = 0;
   Signals signals_;
+  Descriptor parent_;  // readable once it has ended
   std::vector<std::unique_ptr<Child>> children_;
   std::deque<Event> events_;
 };

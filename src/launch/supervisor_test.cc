@@ -134,7 +134,7 @@ TEST_F(SupervisorTest, OthersMayEndMeanwhile) {
 }
 
 TEST_F(SupervisorTest, SignalsOfTheLauncherAreEvents) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE}) {
     kill(getpid(), signal);
     const auto event = supervisor_.wait(in_time());
     EXPECT_EQ(event.kind, Kind::signalled);
@@ -152,6 +152,49 @@ TEST_F(SupervisorTest, ASignalEndsTheWaitForReady) {
   EXPECT_EQ(line.error().code, Code::cancelled);
   EXPECT_EQ(line.error().message, "SIGINT came before server 1 was ready");
   EXPECT_EQ(supervisor_.wait(kAtOnce).signal, SIGINT);
+}
+
+// The ends of children included: whoever pauses waits for something else.
+TEST_F(SupervisorTest, APauseLosesNothing) {
+  const auto* child = start(shell("replica 0", "exit 4"));
+  while (!child->gone()) supervisor_.pause(std::chrono::milliseconds(1));
+  EXPECT_EQ(supervisor_.signalled(), 0);
+  EXPECT_EQ(supervisor_.wait(kAtOnce).child, child);
+}
+
+TEST_F(SupervisorTest, ASignalEndsAPause) {
+  kill(getpid(), SIGTERM);
+  supervisor_.pause(std::chrono::hours(1));
+  EXPECT_EQ(supervisor_.signalled(), SIGTERM);
+  EXPECT_EQ(supervisor_.wait(kAtOnce).signal, SIGTERM);
+  EXPECT_EQ(supervisor_.signalled(), 0);
+}
+
+// A parent that ends as soon as its child, a launcher, watches it.
+TEST(SupervisorSignals, TheEndOfTheParentCountsAsOne) {
+  int watches[2], answer[2];
+  ASSERT_EQ(pipe(watches), 0);
+  ASSERT_EQ(pipe(answer), 0);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    if (fork() != 0) {
+      char yes = 0;
+      _exit(read(watches[0], &yes, 1) == 1 ? 0 : 1);
+    }
+    Supervisor launcher;
+    launcher.end_with_parent();
+    bool good = write(watches[1], "w", 1) == 1;
+    good = good && launcher.wait(in_time()).signal == SIGTERM;
+    good = good && launcher.wait(kAtOnce).kind == Kind::timed_out;
+    _exit(write(answer[1], good ? "y" : "n", 1) == 1 ? 0 : 1);
+  }
+  int status = 1;
+  EXPECT_EQ(waitpid(parent, &status, 0), parent);
+  EXPECT_EQ(status, 0);
+  char said = 0;
+  EXPECT_EQ(read(answer[0], &said, 1), 1);
+  EXPECT_EQ(said, 'y');
+  for (const int end : {watches[0], watches[1], answer[0], answer[1]}) close(end);
 }
 
 TEST(SupervisorSignals, WhatIsIgnoredStaysIgnored) {
@@ -174,7 +217,7 @@ TEST(SupervisorSignals, AreAsBeforeAfterwards) {
     kill(getpid(), SIGTERM);  // nobody takes it
   }
   pthread_sigmask(SIG_SETMASK, nullptr, &after);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE}) {
     EXPECT_EQ(sigismember(&after, signal), sigismember(&before, signal));
   }
 }

@@ -2,40 +2,19 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <openssl/bio.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <new>
+
 #include "security/certificates.h"
+#include "security/pem.h"
 
 namespace yoke::security {
 namespace {
 
-template <auto Free>
-struct Freed {
-  template <class T>
-  void operator()(T* at) const {
-    Free(at);
-  }
-};
-using BioPtr = std::unique_ptr<BIO, Freed<BIO_free_all>>;
-using CertificatePtr = std::unique_ptr<X509, Freed<X509_free>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
-
 constexpr long kMostOfAChain = 8 << 10;  // bytes of certificates from a peer
-
-BioPtr reader_of(const std::string& text) {
-  return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
-
-std::string last_error() {
-  const auto code = ERR_peek_last_error();
-  ERR_clear_error();
-  const char* reason = code ? ERR_reason_error_string(code) : nullptr;
-  return reason ? reason : "no reason is known";
-}
 
 bool is_ip(const std::string& text) {
   in6_addr place;
@@ -52,18 +31,19 @@ Result<Tls::Ptr> Tls::from_folder(const std::string& folder) {
   auto key = read_pem(folder + "/key.pem", true);
   if (!key) return key.error();
   auto tls = from_pem(*ca, *certificate, *key, folder);
-  OPENSSL_cleanse(key->data(), key->size());
+  wipe(*key);
   return tls;
 }
 
 Result<Tls::Ptr> Tls::from_pem(const std::string& ca, const std::string& certificate, const std::string& key,
                                const std::string& where) {
-  const auto wrong = [&](const std::string& what) {
+  const auto wrong = [&](const char* file, const std::string& what) {
     return Error{Code::invalid_argument,
-                 fmt::format("{}: {} ({}); `yoke cert new` makes such a folder", where, what, last_error())};
+                 fmt::format("{}/{}: {}; `yoke cert new` makes such a folder, `yoke cert show` looks at one", where,
+                             file, what)};
   };
   auto* context = SSL_CTX_new(TLS_method());
-  if (!context) return wrong("TLS cannot be set up");
+  if (!context) throw std::bad_alloc();
   Ptr tls(new Tls(context));
   SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
   SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION);
@@ -76,21 +56,16 @@ Result<Tls::Ptr> Tls::from_pem(const std::string& ca, const std::string& certifi
   SSL_CTX_set_max_cert_list(context, kMostOfAChain);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
 
-  auto* store = SSL_CTX_get_cert_store(context);
-  const auto authorities = reader_of(ca);
-  int believed = 0;
-  while (CertificatePtr one{PEM_read_bio_X509(authorities.get(), nullptr, nullptr, nullptr)})
-    believed += X509_STORE_add_cert(store, one.get());
-  ERR_clear_error();
-  if (believed == 0) return wrong("ca.pem has no certificate");
-  const auto own_text = reader_of(certificate);
-  const CertificatePtr own(PEM_read_bio_X509(own_text.get(), nullptr, nullptr, nullptr));
-  if (!own || SSL_CTX_use_certificate(context, own.get()) != 1) return wrong("cert.pem has no certificate");
-  const auto key_text = reader_of(key);
-  const KeyPtr own_key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, nullptr, nullptr));
-  if (!own_key) return wrong("key.pem has no private key");
-  if (SSL_CTX_use_PrivateKey(context, own_key.get()) != 1 || SSL_CTX_check_private_key(context) != 1)
-    return wrong("key.pem does not belong to cert.pem");
+  const auto authorities = certificates_from(ca);
+  if (!authorities) return wrong("ca.pem", authorities.error().message);
+  for (const auto& one : *authorities) X509_STORE_add_cert(SSL_CTX_get_cert_store(context), one.get());
+  const auto own = certificate_from(certificate);
+  if (!own) return wrong("cert.pem", own.error().message);
+  if (SSL_CTX_use_certificate(context, own->get()) != 1) return wrong("cert.pem", openssl_reason());
+  const auto own_key = key_from(key);
+  if (!own_key) return wrong("key.pem", own_key.error().message);
+  if (SSL_CTX_use_PrivateKey(context, own_key->get()) != 1 || SSL_CTX_check_private_key(context) != 1)
+    return wrong("key.pem", "it does not belong to cert.pem: " + openssl_reason());
   return tls;
 }
 
@@ -126,7 +101,7 @@ std::string tls_problem(ssl_st* end) {
     ERR_clear_error();
     return fmt::format("its certificate is not believed: {}", X509_verify_cert_error_string(verified));
   }
-  return "TLS: " + last_error();
+  return "TLS: " + openssl_reason();
 }
 
 }  // namespace yoke::security

@@ -167,7 +167,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("yoke")
     parser.add_argument("peer")
-    parser.add_argument("--short", action="store_true", help="some 600 connections instead of 10,000")
+    parser.add_argument("--short", action="store_true", help="some 2,000 connections instead of 16,000")
     parser.add_argument("--seed", type=int, default=1)
     flags = parser.parse_args()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
