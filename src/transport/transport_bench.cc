@@ -191,9 +191,12 @@ void print(const std::vector<Engine>& engines, std::map<std::string, Row>& rows)
     fmt::print("{:<10} {:>8.2f} {:>16} {:>12.3f}\n", engine.name, median(row.speed),
                fmt::format("[{:.2f}..{:.2f}]", *least, *most), median(row.cpu));
   }
+  // By CPU time as well: where others compute too, whoever has more threads gets more of the cores.
   const auto ratio = [&](const char* ours, const char* theirs) {
     if (rows.count(ours) && rows.count(theirs))
-      fmt::print("{} / {}: {:.2f}\n", ours, theirs, median(rows[ours].speed) / median(rows[theirs].speed));
+      fmt::print("{} / {}: {:.2f}, a GB for a CPU second: {:.2f}\n", ours, theirs,
+                 median(rows[ours].speed) / median(rows[theirs].speed),
+                 median(rows[theirs].cpu) / median(rows[ours].cpu));
   };
   ratio("shm", "zmq-ipc");
   ratio("unix", "zmq-ipc");
