@@ -5,7 +5,7 @@ BUILD := build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-.PHONY: all build setup train test cluster-test bench format lint install clean help
+.PHONY: all build setup train test cluster-test hostile bench format lint install clean help
 .DEFAULT_GOAL := build
 
 all: build
@@ -29,6 +29,11 @@ test: build ## every test: units, format, README, install, and once more under A
 cluster-test: build ## the commands of docs/clusters.md with Fashion-MNIST: mpirun, Slurm, two hosts (minutes, as root)
 	@set -e; for where in mpirun slurm hosts; do \
 	  /usr/bin/python3 tests/cluster/$${where}_test.py $(BUILD)/yoke --long; done
+
+hostile: build ## 10,000 strangers at a server's port, and ten minutes of liars under ASan and UBSan
+	@tests/hostile/hostile_suite.py $(BUILD)/yoke $(BUILD)/hostile_peer
+	@JOBS=$(JOBS) scripts/sanitized asan $(BUILD)
+	@$(BUILD)-asan/sequence_fuzz --seconds 600
 
 bench: build ## every benchmark, one after another
 	@set -e; for program in $(BUILD)/*_bench; do echo "== $$program"; $$program; done

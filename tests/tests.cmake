@@ -1,5 +1,9 @@
 # Tests of the whole: what no single layer can test. Those of the layers are registered by yoke_layer.
-if(NOT YOKE_TESTS OR YOKE_SANITIZE)
+if(NOT YOKE_TESTS)
+  return()
+endif()
+include(tests/hostile/hostile.cmake)
+if(YOKE_SANITIZE)
   return()
 endif()
 

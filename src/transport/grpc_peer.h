@@ -1,7 +1,7 @@
 // For transport_bench: the same work over one bidirectional stream of gRPC a client, as one would write it who wants it
-// fast. The callback interface, which was 10 to 30 % faster here than the blocking one with protobuf's messages; raw
-// byte buffers instead of messages, so frames are sent from where they lie, and received ones are looked at in the
-// pieces in which gRPC has them; no limit on the size of a message.
+// fast. The callback interface with raw byte buffers, which together were 7 to 39 % faster (medians of 3, on a busy
+// machine) than the blocking interface with protobuf's messages: frames are sent from where they lie, and received ones
+// are looked at in the pieces in which gRPC has them. No limit on the size of a message.
 //
 // With certificates it is TLS 1.3, and both sides show theirs.
 #pragma once
