@@ -19,8 +19,8 @@
 #include <string_view>
 #include <thread>
 
+#include "cluster/house.h"
 #include "cluster/identity.h"
-#include "cluster/server.h"
 #include "cluster/watch.h"
 #include "fuzz_peer.h"
 #include "security/certificates.h"
@@ -49,7 +49,7 @@ Value need(Result<Value> result) {
 class LiveServer {
  public:
   LiveServer(const std::string& address, const security::Credentials& credentials, unsigned workers) {
-    cluster::ServerOptions options;
+    cluster::HouseOptions options;
     options.listen = address;
     options.workers = workers;
     options.credentials = credentials;
@@ -57,7 +57,7 @@ class LiveServer {
       ended_ = true;
       loop_->stop();
     };
-    server_ = need(cluster::Server::start(*loop_, std::move(options), transport::Arena::make()));
+    server_ = need(cluster::House::open(*loop_, std::move(options)));
     address_ = server_->address();
     thread_ = std::thread([this] {
       loop_->run();
@@ -80,7 +80,7 @@ class LiveServer {
  private:
   std::mutex mutex_;  // of the loop's end
   std::unique_ptr<Loop> loop_ = std::make_unique<Loop>();
-  std::unique_ptr<cluster::Server> server_;
+  std::unique_ptr<cluster::House> server_;
   std::string address_;
   std::atomic<bool> ended_{false};
   std::thread thread_;
@@ -113,7 +113,7 @@ struct Tally {
 // A good client is answered, or the job has come to its end as a peer with the secret may bring it about.
 void check_alive(const LiveServer& server, const security::Credentials& credentials) {
   if (server.ended()) return;
-  const auto told = cluster::ask_account(server.address(), credentials, kPatience);
+  const auto told = cluster::ask_account(server.address(), "", credentials, kPatience);
   if (told) return;
   const auto give_up_at = Loop::now() + kPatience;
   while (!server.ended()) {  // the farewell of a job takes a moment
