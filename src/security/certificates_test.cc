@@ -37,8 +37,10 @@ struct Job {
     EXPECT_TRUE(result.ok()) << (result ? "" : result.error().message);
     return result ? *result : Certificate{};
   }
-  Said verify(const std::string& flags, const std::string& file) const {
-    return openssl("verify -x509_strict -CAfile " + folder.path("ca.pem") + " " + flags + " " + folder.path(file));
+  testing::AssertionResult verified(const std::string& flags, const std::string& file) const {
+    const auto said =
+        openssl("verify -x509_strict -CAfile " + folder.path("ca.pem") + " " + flags + " " + folder.path(file));
+    return (said.status == 0 ? testing::AssertionSuccess() : testing::AssertionFailure()) << flags << ": " << said.text;
   }
   std::string text(const std::string& file) const { return openssl("x509 -noout -text -in " + folder.path(file)).text; }
 };
@@ -49,10 +51,7 @@ void expect_in(const std::string& text, const std::string& words) {
 
 TEST(Certificates, OpensslBelievesTheChain) {
   const Job job;
-  for (const auto* file : {"ca.pem", "server.pem", "client.pem"}) {
-    const auto said = job.verify("", file);
-    EXPECT_EQ(said.status, 0) << said.text;
-  }
+  for (const auto* file : {"ca.pem", "server.pem", "client.pem"}) EXPECT_TRUE(job.verified("", file));
   const Job other;
   const auto said = openssl("verify -CAfile " + other.folder.path("ca.pem") + " " + job.folder.path("server.pem"));
   EXPECT_NE(said.status, 0) << "an authority of the same name, and another key: " << said.text;
@@ -61,21 +60,21 @@ TEST(Certificates, OpensslBelievesTheChain) {
 TEST(Certificates, NamesAreChecked) {
   const Job job;
   for (const auto* name : {"node1.cluster.example", "node1", "pod-7.pods.example.org"})
-    EXPECT_EQ(job.verify(std::string("-verify_hostname ") + name, "server.pem").status, 0) << name;
+    EXPECT_TRUE(job.verified(std::string("-verify_hostname ") + name, "server.pem"));
   for (const auto* address : {"10.1.2.3", "fd00::17", "fd00:0::0017"})
-    EXPECT_EQ(job.verify(std::string("-verify_ip ") + address, "server.pem").status, 0) << address;
+    EXPECT_TRUE(job.verified(std::string("-verify_ip ") + address, "server.pem"));
   for (const auto* name : {"node2", "node1.cluster.example.org", "cluster.example", "a.b.pods.example.org", "10.1.2.3"})
-    EXPECT_NE(job.verify(std::string("-verify_hostname ") + name, "server.pem").status, 0) << name;
+    EXPECT_FALSE(job.verified(std::string("-verify_hostname ") + name, "server.pem"));
   for (const auto* address : {"10.1.2.4", "fd00::18"})
-    EXPECT_NE(job.verify(std::string("-verify_ip ") + address, "server.pem").status, 0) << address;
+    EXPECT_FALSE(job.verified(std::string("-verify_ip ") + address, "server.pem"));
 }
 
 TEST(Certificates, OnlyServersServe) {
   const Job job;
-  EXPECT_EQ(job.verify("-purpose sslserver", "server.pem").status, 0);
-  EXPECT_EQ(job.verify("-purpose sslclient", "server.pem").status, 0);
-  EXPECT_EQ(job.verify("-purpose sslclient", "client.pem").status, 0);
-  EXPECT_NE(job.verify("-purpose sslserver", "client.pem").status, 0);
+  EXPECT_TRUE(job.verified("-purpose sslserver", "server.pem"));
+  EXPECT_TRUE(job.verified("-purpose sslclient", "server.pem"));
+  EXPECT_TRUE(job.verified("-purpose sslclient", "client.pem"));
+  EXPECT_FALSE(job.verified("-purpose sslserver", "client.pem"));
 }
 
 TEST(Certificates, AMemberIsNoAuthority) {
@@ -146,8 +145,8 @@ TEST(Certificates, HaveTheirDays) {
   EXPECT_FALSE(ends_within("server.pem", 5 * kDay - 600));
   EXPECT_TRUE(ends_within("server.pem", 5 * kDay + 1)) << "asked for 10, the authority has 5";
   const auto hour_ago = std::to_string(std::time(nullptr) - 3000), earlier = std::to_string(std::time(nullptr) - 4200);
-  EXPECT_EQ(job.verify("-attime " + hour_ago, "server.pem").status, 0);
-  EXPECT_NE(job.verify("-attime " + earlier, "server.pem").status, 0);
+  EXPECT_TRUE(job.verified("-attime " + hour_ago, "server.pem"));
+  EXPECT_FALSE(job.verified("-attime " + earlier, "server.pem"));
 }
 
 TEST(Certificates, RefuseWhatTheyCannotSay) {
@@ -177,7 +176,7 @@ TEST(Certificates, LongNamesStandAmongTheNames) {
   const Job job;
   const auto name = std::string(63, 'a') + "." + std::string(63, 'b') + ".example";
   job.write("long", Job::made(issue(job.authority, {.names = {name}})));
-  EXPECT_EQ(job.verify("-verify_hostname " + name, "long.pem").status, 0);
+  EXPECT_TRUE(job.verified("-verify_hostname " + name, "long.pem"));
 }
 
 TEST(Certificates, FilesHaveTheirModes) {
