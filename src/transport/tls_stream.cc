@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kRecord = 16u << 10;
 constexpr std::size_t kFirstBuffer = 4u << 10;           // until the other side is known
-constexpr std::size_t kBuffer = 128u << 10;              // of what comes in
-constexpr std::size_t kAtOnce = 128u << 10;              // put into records before the socket gets them
+constexpr std::size_t kBuffer = 32u << 10;              // of what comes in
+constexpr std::size_t kAtOnce = 32u << 10;              // put into records before the socket gets them
 constexpr std::size_t kSmall = 4u << 10;                 // pieces below this share a record
 constexpr std::size_t kMostBeforeKnown = 16u << 10;      // bytes that a stranger may send for TLS's own sake
 constexpr char kBinding[] = "EXPORTER-Channel-Binding";  // RFC 9266
