@@ -39,7 +39,7 @@ Status pass_on(const Security& security, const std::string& folder) {
   set(security::kSecretFileVariable, security.secret_file);
   const auto found = security::find_credentials(security);  // and so what is wrong is said once, here
   if (!found) return found.error();
-  if (!found->secret || std::getenv(security::kSecretFileVariable)) return {};
+  if (const char* file = std::getenv(security::kSecretFileVariable); !found->secret || (file && *file)) return {};
   const auto file = folder + "/secret";
   if (auto written = found->secret->write(file); !written) return written;
   set(security::kSecretFileVariable, file);

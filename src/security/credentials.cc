@@ -17,15 +17,15 @@ std::string or_variable(const std::string& flag, const char* name) {
 Result<Secret::Ptr> secret_of(const std::string& file) {
   static std::mutex mutex;
   static Secret::Ptr remembered;
-  if (!file.empty()) return Secret::from_file(file);
   const std::lock_guard lock(mutex);
-  if (remembered) return remembered;
-  char* value = std::getenv(kSecretVariable);
-  if (!value || !*value) return Secret::Ptr{};
-  auto secret = Secret::from_environment(value, kSecretVariable);
-  if (!secret) return secret.error();
-  unsetenv(kSecretVariable);
-  remembered = *secret;
+  // Whether it is used or not, it does not stay where children would inherit it.
+  if (char* value = std::getenv(kSecretVariable); value && *value) {
+    auto secret = Secret::from_environment(value, kSecretVariable);
+    unsetenv(kSecretVariable);
+    if (secret) remembered = *secret;
+    if (!secret && file.empty()) return secret.error();
+  }
+  if (!file.empty()) return Secret::from_file(file);
   return remembered;
 }
 

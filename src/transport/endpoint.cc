@@ -26,6 +26,7 @@ namespace yoke::transport {
 namespace {
 
 constexpr int kBacklog = 1024;
+constexpr int kAccepted = 64;  // in one turn
 constexpr auto kTryAgain = std::chrono::milliseconds(20);
 constexpr auto kPause = std::chrono::milliseconds(100);
 
@@ -137,10 +138,14 @@ std::string source_of(const sockaddr_storage& from) {
   char text[INET6_ADDRSTRLEN] = "";
   if (from.ss_family == AF_INET)
     inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(from).sin_addr, text, sizeof text);
-  else if (from.ss_family == AF_INET6)
-    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6&>(from).sin6_addr, text, sizeof text);
-  else
+  else if (from.ss_family == AF_INET6) {
+    // One host has as many addresses as it likes of the 64 bits behind.
+    auto network = reinterpret_cast<const sockaddr_in6&>(from).sin6_addr;
+    if (!IN6_IS_ADDR_V4MAPPED(&network)) std::memset(network.s6_addr + 8, 0, 8);
+    inet_ntop(AF_INET6, &network, text, sizeof text);
+  } else {
     return "this host";
+  }
   return text;
 }
 
@@ -220,7 +225,7 @@ Listener::Listener(Loop& loop, int fd, Address address, Settings settings, Handl
 }
 
 void Listener::listen_on() {
-  loop_.watch(fd_, EPOLLIN, [this](std::uint32_t) { accept_all(); });
+  loop_.watch(fd_, EPOLLIN, [this](std::uint32_t) { accept_some(); });
 }
 
 Listener::~Listener() {
@@ -231,8 +236,9 @@ Listener::~Listener() {
   close(fd_);
 }
 
-void Listener::accept_all() {
-  for (;;) {
+// Not all at once: those that have been let to the gate have their turn before others push them out.
+void Listener::accept_some() {
+  for (int i = 0; i < kAccepted; ++i) {
     sockaddr_storage from{};
     socklen_t size = sizeof from;
     const int fd = accept4(fd_, reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -261,7 +267,12 @@ Result<int> dial(const Address& address, const security::Credentials& credential
     if (!targets) return targets.error();
     if (auto checked = check_routable(address, *targets, credentials); !checked) return checked.error();
     for (const auto& target : *targets)
-      if (const int fd = try_once(target, give_up - Loop::now(), why); fd >= 0) return fd;
+      if (const int fd = try_once(target, give_up - Loop::now(), why); fd >= 0) {
+        if (target.family != AF_UNIX || geteuid() == 0 || !is_stranger(fd)) return fd;
+        close(fd);
+        return Error{Code::refused,
+                     fmt::format("{} is another user's: whoever listens there is not of this job", to_string(address))};
+      }
     if (!worth_trying_again(why) || Loop::now() + kTryAgain >= give_up) break;
     std::this_thread::sleep_for(kTryAgain);
   }

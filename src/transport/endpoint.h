@@ -28,7 +28,7 @@ class Listener {
  private:
   Listener(Loop& loop, int fd, Address address, Settings settings, Handler& handler);
   void listen_on();
-  void accept_all();
+  void accept_some();
 
   Loop& loop_;
   int fd_;

@@ -32,7 +32,7 @@ void Gate::arrive(int fd, const std::string& source) {
     return;
   }
   if (newcomers_.size() >= limits_.newcomers)
-    turn_away(newcomers_.begin(), "there were too many at the door, and it had dallied longest");
+    turn_away(newcomers_.begin(), "there were too many at the door, and it had dallied longest", false);
   auto newcomer = std::make_unique<Newcomer>();
   newcomer->fd = fd;
   newcomer->source = source;
@@ -46,9 +46,15 @@ void Gate::on_ready(Place place) {
   auto& newcomer = **place;
   if (!newcomer.greeting) {
     const bool tls = address_.kind == Address::Kind::tcp && settings_.credentials.tls;
-    auto stream = tls ? answer_tls(newcomer.fd, *settings_.credentials.tls)
-                      : Stream::plain(newcomer.fd, address_.kind == Address::Kind::shm);
-    newcomer.greeting = std::make_unique<Greeting>(Greeting::answering(std::move(stream), settings_));
+    try {
+      auto stream = tls ? answer_tls(newcomer.fd, *settings_.credentials.tls)
+                        : Stream::plain(newcomer.fd, address_.kind == Address::Kind::shm);
+      newcomer.greeting = std::make_unique<Greeting>(Greeting::answering(std::move(stream), settings_));
+    } catch (const std::bad_alloc&) {  // the stream has closed it
+      loop_.forget(newcomer.fd);
+      newcomers_.erase(place);
+      return say("there is no memory for another newcomer");
+    }
   }
   const auto state = newcomer.greeting->advance();
   if (state == Greeting::State::done) return let_in(place);
@@ -67,15 +73,16 @@ void Gate::let_in(Place place) {
                             "a newcomer at " + to_string(address_), settings_, handler_, std::move(counted));
 }
 
-void Gate::turn_away(Place place, const std::string& why) {
+void Gate::turn_away(Place place, const std::string& why, bool its_fault) {
   const auto newcomer = std::move(*place);
   newcomers_.erase(place);
   loop_.forget(fd_of(*newcomer));
   if (!newcomer->greeting) ::close(newcomer->fd);
-  count_failure(newcomer->source, why);
+  say(fmt::format("a connection from {} was refused: {}", newcomer->source, why));
+  if (its_fault) count_failure(newcomer->source);
 }
 
-void Gate::count_failure(const std::string& source, const std::string& why) {
+void Gate::count_failure(const std::string& source) {
   const auto now = Loop::now();
   if (sources_.size() >= limits_.sources && !sources_.contains(source))
     std::erase_if(sources_, [&](const auto& entry) { return now - entry.second.since > limits_.within; });
@@ -83,7 +90,6 @@ void Gate::count_failure(const std::string& source, const std::string& why) {
   auto& known = sources_[source];
   if (now - known.since > limits_.within) known = {now, 0};
   ++known.failures;
-  say(fmt::format("a connection from {} was refused: {}", source, why));
   if (known.failures == limits_.failures)
     say(fmt::format("{} has failed {} times within {:.0f} s, and is shut out for the rest of them", source,
                     known.failures, std::chrono::duration<double>(limits_.within).count()));

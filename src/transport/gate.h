@@ -42,8 +42,8 @@ class Gate {
 
   void on_ready(Place place);
   void let_in(Place place);
-  void turn_away(Place place, const std::string& why);
-  void count_failure(const std::string& source, const std::string& why);
+  void turn_away(Place place, const std::string& why, bool its_fault = true);
+  void count_failure(const std::string& source);
   bool shut_out(const std::string& source);
   void look();
   int fd_of(const Newcomer& newcomer) const;

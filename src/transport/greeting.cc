@@ -17,7 +17,11 @@ Greeting Greeting::answering(std::unique_ptr<Stream> stream, const Settings& set
   return {std::move(stream), settings, false};
 }
 
-std::uint32_t Greeting::events() const { return wants_write() ? EPOLLIN | EPOLLOUT : EPOLLIN; }
+std::uint32_t Greeting::events() const {
+  // Nothing more is read before the last word is out.
+  if (handshake_ && handshake_->state() == State::done) return EPOLLOUT;
+  return wants_write() ? EPOLLIN | EPOLLOUT : EPOLLIN;
+}
 
 Greeting::State Greeting::fail(const Stream::Moved& moved) {
   const bool late = moved.error == ETIMEDOUT || moved.error == EHOSTUNREACH;
@@ -29,13 +33,14 @@ Greeting::State Greeting::fail(const Stream::Moved& moved) {
   return State::failed;
 }
 
-void Greeting::write() {
+Stream::Moved Greeting::write() {
   while (wants_write()) {
     const iovec piece{output_.data(), output_.size()};
-    const auto moved = stream_->write({&piece, 1}, -1);
-    if (moved.error != 0) return;  // not now; reading finds out about an end
+    const auto moved = stream_->write({&piece, output_.empty() ? 0u : 1u}, -1);
+    if (moved.error != 0) return moved;
     output_.erase(0, moved.bytes);
   }
+  return {};
 }
 
 Greeting::State Greeting::advance() {
@@ -55,13 +60,16 @@ Greeting::State Greeting::advance() {
   }
   for (;;) {
     output_ += handshake_->take_output();
-    write();
+    const auto written = write();
     if (handshake_->state() == State::failed) {
       failure_ = {Down::protocol_error, handshake_->problem()};
       return State::failed;
     }
-    // The last word of it goes out before anything else does.
-    if (handshake_->state() == State::done) return wants_write() ? State::going : State::done;
+    // The last word of it goes out before anything else does. Until then, reading finds out about an end.
+    if (handshake_->state() == State::done) {
+      if (written.error != 0 && !written.not_now()) return fail(written);
+      return wants_write() ? State::going : State::done;
+    }
     const auto place = handshake_->want();
     iovec piece{place.data(), place.size()};
     std::deque<int> none;

@@ -36,7 +36,7 @@ class Greeting {
  private:
   Greeting(std::unique_ptr<Stream> stream, const Settings& settings, bool dials);
   State fail(const Stream::Moved& moved);
-  void write();
+  Stream::Moved write();
   bool wants_write() const { return !output_.empty() || stream_->holds_written(); }
 
   std::unique_ptr<Stream> stream_;

@@ -145,7 +145,10 @@ void Handshake::on_introduce(const std::string& control) {
   std::memcpy(dialler_nonce_.data(), front.data(), front.size());
   their_incarnation_ = head_.incarnation;
   auto secret = secret_for_(theirs_);
-  if (!secret) return refuse(secret.error().message);
+  if (!secret) {  // why is not a stranger's business
+    refuse("there is no place for it here");
+    return fail(secret.error().message);
+  }
   secret_ = std::move(*secret);
   expected_ = FrameKind::prove;
   send(FrameKind::challenge, text_of(answerer_nonce_));

@@ -110,7 +110,9 @@ void SocketConnection::come_up(const std::string& introduction) {
   peer_may_serve_ = stream_->peer_may_serve();
   buffer_.resize(kBuffer);
   handler_.on_up(*this, introduction);
+  if (down_) return;
   flush_later();
+  read_on_later();  // the other side may have said more in the same breath
 }
 
 // --- out ---
@@ -296,7 +298,8 @@ bool SocketConnection::write_some() {
   if (count == 0) {
     if (stream_->holds_written()) {
       const auto moved = stream_->write({}, -1);
-      if (moved.error != 0 || stream_->holds_written()) return wait_for_room();  // reading finds out about an end
+      if (moved.not_now() || stream_->holds_written()) return wait_for_room();
+      if (moved.error != 0) return false;  // reading finds out about an end
     }
     if (!finishing_.empty() && queue_.empty() && urgent_.empty() && !half_closed_) {
       // Closing with bytes unread would make the kernel throw away what is still on its way to the other side.
@@ -363,9 +366,15 @@ void SocketConnection::on_ready(std::uint32_t events) {
 void SocketConnection::read_on() {
   if (reading_) return;
   std::size_t turns = 0;
-  while (!down_ && turns++ * kAtOnce < kMostATurn && read_some()) {
+  bool more = true;
+  while (!down_ && turns++ * kAtOnce < kMostATurn && (more = read_some())) {
   }
-  if (down_ || !stream_->holds_read()) return;
+  // What it holds after it said "not now" is a part of a record, whose rest the socket will announce.
+  if (!down_ && more) read_on_later();
+}
+
+void SocketConnection::read_on_later() {
+  if (reading_ || !stream_->holds_read()) return;
   reading_ = true;
   loop_.post([self = shared_from_this(), this] {
     reading_ = false;

@@ -78,6 +78,7 @@ class SocketConnection : public Connection {
   // in
   void on_ready(std::uint32_t events);
   void read_on();
+  void read_on_later();
   bool read_some();
   bool consume(std::span<const std::byte> bytes);
   bool stage_done();

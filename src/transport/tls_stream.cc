@@ -16,11 +16,13 @@ namespace yoke::transport {
 namespace {
 
 constexpr std::size_t kRecord = 16u << 10;
-constexpr std::size_t kFirstBuffer = 4u << 10;           // until the other side is known
-constexpr std::size_t kBuffer = 32u << 10;              // of what comes in
-constexpr std::size_t kAtOnce = 32u << 10;              // put into records before the socket gets them
-constexpr std::size_t kSmall = 4u << 10;                 // pieces below this share a record
-constexpr std::size_t kMostBeforeKnown = 16u << 10;      // bytes that a stranger may send for TLS's own sake
+constexpr std::size_t kFirstBuffer = 4u << 10;       // until the other side is known
+constexpr std::size_t kBuffer = 32u << 10;           // of what comes in
+constexpr std::size_t kAtOnce = 32u << 10;           // put into records before the socket gets them
+constexpr std::size_t kSmall = 4u << 10;             // pieces below this share a record
+constexpr std::size_t kMostBeforeKnown = 16u << 10;  // bytes that a stranger may send for TLS's own sake
+// AES-GCM is good for 2^24.5 records of one key (RFC 8446, 5.5).
+constexpr std::uint64_t kRecordsAKey = std::uint64_t{1} << 22;
 constexpr char kBinding[] = "EXPORTER-Channel-Binding";  // RFC 9266
 
 class TlsStream : public Stream {
@@ -37,7 +39,10 @@ class TlsStream : public Stream {
   }
   ~TlsStream() override { SSL_free(end_); }
 
+  // OpenSSL keeps its errors by thread, and looks at all of them: each call begins with none, or one connection's
+  // trouble would be taken for another's.
   Moved establish() override {
+    ERR_clear_error();
     const int done = SSL_do_handshake(end_);
     auto moved = done == 1 ? Moved{} : problem_of(done);
     established_ = done == 1;
@@ -53,6 +58,7 @@ class TlsStream : public Stream {
       std::size_t have = 0;
       while (have < piece.iov_len) {
         std::size_t got = 0;
+        ERR_clear_error();
         const int done = SSL_read_ex(end_, static_cast<char*>(piece.iov_base) + have, piece.iov_len - have, &got);
         if (done != 1) {
           // What was read before an end is told first: that comes again.
@@ -78,6 +84,7 @@ class TlsStream : public Stream {
         stage_.insert(stage_.end(), at, at + pieces[i].iov_len);
         ++i;
       }
+      if (stage_.empty() && i == pieces.size()) break;
       if (!stage_.empty()) {
         if (auto sealed = seal(stage_.data(), stage_.size()); sealed.error != 0) return sealed;
         total += stage_.size();
@@ -100,8 +107,10 @@ class TlsStream : public Stream {
   bool holds_read() const override { return taken_ < in_size_ || SSL_has_pending(end_) == 1; }
 
   void say_no_more() override {
+    ERR_clear_error();
     SSL_shutdown(end_);
     static_cast<void>(flush());
+    out_.clear();  // a farewell that does not fit is left unsaid
     Stream::say_no_more();
   }
 
@@ -127,6 +136,11 @@ class TlsStream : public Stream {
 
   Moved seal(const std::byte* at, std::size_t size) {
     std::size_t written = 0;
+    ERR_clear_error();
+    if ((records_ += 1 + size / kRecord) >= kRecordsAKey) {
+      records_ = 0;
+      SSL_key_update(end_, SSL_KEY_UPDATE_NOT_REQUESTED);
+    }
     const int done = SSL_write_ex(end_, at, size, &written);
     if (done == 1 && written == size) return {};
     auto moved = problem_of(done);
@@ -159,6 +173,8 @@ class TlsStream : public Stream {
         return {0, EAGAIN, ""};
       case SSL_ERROR_ZERO_RETURN:
         ERR_clear_error();
+        if (socket_error_ != 0) return {0, socket_error_, ""};
+        if (!established_) return {0, ECONNRESET, ""};
         return {};
       default:
         if (socket_error_ != 0 || (ended_ && !established_)) {
@@ -233,6 +249,7 @@ class TlsStream : public Stream {
   bool established_ = false, ended_ = false;
   int socket_error_ = 0;
   std::size_t before_known_ = 0;
+  std::uint64_t records_ = 0;  // since the last change of the key
   std::vector<std::byte> in_;  // records as they came
   std::size_t in_size_ = 0, taken_ = 0;
   std::vector<std::byte> out_;    // records that the socket has not taken yet
