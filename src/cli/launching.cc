@@ -79,10 +79,10 @@ class Launching {
     launch::LocalJob job;
     job.part = post_->part();
     job.mirrored = plan_.roles.mirrored;
-    job.served = plan_.roles.served;
+    job.ends_together = plan_.roles.served && plan_.program.empty();
     job.elsewhere = !post_->alone();
     job.announce = [&](const std::string& join) { return post_->announce(join, waiting()); };
-    if (job.served) {
+    if (plan_.roles.served) {
       job.join = plan_.join;
     } else if (!post_->has_first() || job.mirrored) {
       auto join = post_->has_first() ? post_->listen_first() : post_->hear(waiting());

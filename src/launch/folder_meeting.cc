@@ -85,7 +85,8 @@ class FolderMeeting : public Meeting {
   ~FolderMeeting() override {
     // The last one out; ranks that were killed never say so, and then the folder stays until the next job of its name.
     if (view_.empty()) {
-      unlink(file("hello", rank_).c_str());
+      if (read_whole(file("hello", rank_)) != number_) return;  // another's by now
+      for (const auto* what : {"hello", "say0"}) unlink(file(what, rank_).c_str());
       return;
     }
     if (!write_whole(file("gone", rank_), view_)) return;
@@ -100,6 +101,8 @@ class FolderMeeting : public Meeting {
     const bool settled = !view_.empty();
     std::string said_under;
     for (;;) {
+      if (!settled)
+        if (auto still = still_here(); !still) return still.error();
       const auto view = settled ? view_ : look_around();
       if (!view.empty() && view != said_under) {
         if (auto said = write_whole(file(round, rank_), view + "\n" + mine); !said) return said.error();
@@ -116,6 +119,8 @@ class FolderMeeting : public Meeting {
       }
       if (heard.size() == ranks_) {
         view_ = view;
+        // Whoever speaks in this round has heard the one before, in which the keys were.
+        if (settled) unlink(file(fmt::format("say{}", round_ - 2), rank_).c_str());
         return heard;
       }
       if (Waiting::Clock::now() >= waiting.deadline)
@@ -129,6 +134,18 @@ class FolderMeeting : public Meeting {
  private:
   std::string file(const std::string& what, std::uint32_t rank) const {
     return fmt::format("{}/{}.{}", path_, what, rank);
+  }
+
+  // The last rank of a job before may have taken the folder away; one of another job may have come in our place.
+  Status still_here() {
+    const auto hello = read_whole(file("hello", rank_));
+    if (hello == number_) return {};
+    if (!hello.empty())
+      return Error{Code::refused,
+                   fmt::format("another job meets in {}, as rank {} too: give each job a folder of its own (--meet)",
+                               path_, rank_)};
+    if (auto owned = own_folder(path_); !owned) return owned;
+    return begin();
   }
 
   // "" until all are there.

@@ -33,8 +33,11 @@ class Running {
 
   Result<JobEnd> run() {
     if (auto started = start(); !started) {
+      end_.signal = supervisor_.signalled();
       supervisor_.stop_all(job_.patience.stop);
-      return started.error();
+      if (end_.signal == 0) return started.error();
+      say_(started.error().message);
+      return end_;
     }
     while (left_ > 0 || servers_left_ > 0) {
       const auto event = supervisor_.wait(deadline_);
@@ -106,7 +109,7 @@ class Running {
           deadline_ = Clock::now() + (all_failed() ? job_.patience.servers_fail : job_.patience.servers_end);
       } else if (job_.mirrored && failed(*child.ending()) && end_.signal == 0) {  // nor can the others go on
         deadline_ = std::min(deadline_, Clock::now() + job_.patience.replicas_notice);
-      } else if ((job_.mirrored || (job_.served && !failed(*child.ending()))) && !over_) {
+      } else if ((job_.mirrored || (job_.ends_together && !failed(*child.ending()))) && !over_) {
         // One that is stopped or hung keeps nobody.
         over_ = Clock::now();
         deadline_ = std::min(deadline_, *over_ + job_.patience.look);

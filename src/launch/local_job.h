@@ -25,9 +25,10 @@ struct Patience {
 };
 
 struct LocalJob {
-  Part part;               // what is started here
-  bool mirrored = false;   // the replicas host the parameters themselves
-  bool served = false;     // servers do that somebody else has started
+  Part part;              // what is started here
+  bool mirrored = false;  // the replicas host the parameters themselves
+  // Servers do that somebody else has started, and a replica ends well only when the job is over.
+  bool ends_together = false;
   bool elsewhere = false;  // other launchers run other parts of it
   // The words that start server `i`, told where the first one listens (""; for the first itself).
   std::function<ChildSpec(std::uint32_t i, const std::string& join)> server;
