@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,12 @@ struct Container {
   std::optional<std::uint64_t> next_run;  // likewise; what the first server has begun
 
   std::optional<wire::Version> saved;   // the version that its file has
+  std::optional<wire::Version> saving;  // and the one that is being written
+  // What is saved must be of one version on all servers, or what was saved before is worth more. It may not be so after
+  // a server has gone unexpectedly, until a later job has got past these versions: jobs begin only with equal parts.
+  std::optional<wire::Version> torn;               // the job that was going on lost a server
+  std::map<wire::ShardId, wire::Version> missing;  // nobody trained; it is as it was if the same process comes back
+
   bool doomed = false;                  // it is removed as soon as its job has ended ...
   std::vector<std::uint64_t> removers;  // ... and these orders are done then
 
@@ -37,6 +44,10 @@ struct Container {
   Networks networks() const;
   // Updates that its values have behind them.
   wire::Version version() const;
+  // All servers have the same version, as far as can be known here.
+  bool whole() const;
+  // A server went without having said so.
+  void lost(wire::ShardId shard);
   // The job has ended: what it trained stays.
   void take_back();
 };

@@ -277,10 +277,15 @@ void House::consider_the_end() {
   for (const auto& [name, container] : containers_)
     if (container.server) return;
   if (lodges() && !options_.containers->state.empty() && !std::exchange(saved_all_, true))
-    for (const auto& [name, container] : containers_)
+    for (const auto& [name, container] : containers_) {
+      // The others save it too: they may go on without this one, and be stopped or killed before it is back.
+      if (first() && container.whole() && container.saved != container.version())
+        for (const auto& [shard, link] : links_)
+          link.connection->send(wire::encode(wire::Order{wire::Order::Kind::save, name}));
       save(name, [this](const Status& saved) {
-        if (!saved) ending_ = saved;
+        if (!saved && saved.error().code != Code::refused) ending_ = saved;
       });
+    }
   if (saving_ > 0) return;
   ended_ = true;
   if (options_.ended) options_.ended(*ending_);

@@ -73,6 +73,7 @@ class House : public transport::Handler {
     transport::ConnectionPtr connection;
     wire::Identity identity;
     std::string introduction;
+    bool leaving = false;  // it is being stopped, and saves what it has
   };
   // What a connection is to this house.
   struct Guest {
@@ -105,6 +106,7 @@ class House : public transport::Handler {
   void consider_the_end();
 
   // --- the other houses ---
+  bool all_there() const { return links_.size() + 1 == options_.shards; }
   Status dial();
   void dial_again(Duration pause);
   void adopt_link(int fd);
@@ -152,7 +154,8 @@ class House : public transport::Handler {
   wire::Identity identity_;
   std::unique_ptr<transport::Listener> listener_;
   std::unordered_map<const transport::Connection*, Guest> guests_;
-  std::map<wire::ShardId, Link> links_;  // on the first: to the others; elsewhere: to the first
+  std::map<wire::ShardId, Link> links_;              // on the first: to the others; elsewhere: to the first
+  std::map<wire::ShardId, wire::Incarnation> lost_;  // who had gone without a word
   std::map<std::pair<std::string, wire::ShardId>, std::shared_ptr<Channel>> channels_;
   std::map<std::string, Container> containers_;  // by name; the job without a name has none
   std::uint64_t runs_;                           // the number of the last; later ones are larger, also in a later life
@@ -163,6 +166,7 @@ class House : public transport::Handler {
   std::set<std::string> damaged_;                            // containers whose files could not be read
   std::size_t saving_ = 0;                                   // that workers write
   std::optional<Status> ending_;                             // it is, and how
+  bool skipped_ = false;                                     // something was not to be saved, and it was said
   bool saved_all_ = false;                                   // at the end
   bool ended_ = false;
   transport::Loop::Timer patience_ = 0, save_timer_ = 0;

@@ -55,6 +55,11 @@ void House::on_order(transport::Connection& connection, const wire::Identity& ke
   const auto it = containers_.find(order.container);
   if (it == containers_.end()) return answer(unknown(order.container));
   if (order.kind == Kind::save) {
+    if (!all_there())
+      return answer(
+          fmt::format("{} of {} servers are there: all have to save the same version, so nothing is saved until they "
+                      "are back",
+                      links_.size() + 1, options_.shards));
     orders_[order.token].keeper = connection.shared_from_this();
     return save_everywhere(order.container, order.token);
   }
@@ -67,7 +72,7 @@ void House::on_order(transport::Connection& connection, const wire::Identity& ke
     return remove(order.container, order.token);
   }
   if (it->second.version() == 0) return answer(fmt::format("container {} has no values yet", order.container));
-  if (links_.size() + 1 != options_.shards)
+  if (!all_there())
     return answer(
         fmt::format("{} of {} servers are there: a snapshot needs all of them", links_.size() + 1, options_.shards));
   // Over the link, behind the last commit and before the next: so it is of the same version everywhere.
@@ -82,8 +87,9 @@ void House::on_passed_on(wire::ShardId from, const wire::Order& order) {
       link->second.connection->send(wire::encode(wire::OrderDone{token, status ? "" : status.error().message}));
   };
   if (first()) {  // another house is being stopped, and takes its part of every container with it
-    if (order.kind == Kind::stop) stop_jobs(fmt::format("server {} was told to end", from));
-    return;
+    if (order.kind != Kind::stop) return;
+    if (const auto link = links_.find(from); link != links_.end()) link->second.leaving = true;
+    return stop_jobs(fmt::format("server {} was told to end", from));
   }
   if (order.kind == Kind::save) return save(order.container, answer);
   if (order.kind == Kind::remove && containers_.contains(order.container)) return remove(order.container, 0);
@@ -103,8 +109,6 @@ void House::save_everywhere(const std::string& name, std::uint64_t token) {
     order.waiting.insert(shard);
     link.connection->send(wire::encode(to_others));
   }
-  if (links_.size() + 1 != options_.shards)
-    order.problem = fmt::format("{} of {} servers are there", links_.size() + 1, options_.shards);
   order.waiting.insert(0);
   save(name, [this, token](const Status& status) { done(token, 0, status ? "" : status.error().message); });
 }

@@ -52,8 +52,17 @@ void House::save(const std::string& name, std::function<void(const Status&)> the
         Error{Code::invalid_argument, "the servers were started without --state DIR: there is no place for it"});
   const auto copy = std::make_shared<ContainerCopy>(name, options_.shard, options_.shards, it->second.networks());
   if (it->second.saved == copy->version()) return then({});
+  if (!it->second.whole()) {
+    const Error torn{Code::refused,
+                     fmt::format("a server went before version {} was saved, and may have another: what was saved "
+                                 "before is kept until a job has trained the container again with all servers there",
+                                 copy->version())};
+    say(fmt::format("{} is not saved: {}", name, torn.message));
+    return then(torn);
+  }
   const auto file = file_of(name);
   if (damaged_.erase(name)) std::rename(file.c_str(), (file + ".damaged").c_str());
+  it->second.saving = copy->version();
   ++saving_;
   writer_.post([this, name, file, copy, then = std::move(then)] {
     auto written = copy->write(file);
@@ -64,6 +73,7 @@ void House::save(const std::string& name, std::function<void(const Status&)> the
         std::remove(file.c_str());  // it was removed meanwhile
       else if (written)
         still->second.saved = copy->version();
+      if (still != containers_.end() && still->second.saving == copy->version()) still->second.saving.reset();
       if (!written) say(fmt::format("{}: {}", name, written.error().message));
       then(written);
       consider_the_end();
@@ -75,9 +85,18 @@ void House::save_now_and_then() {
   const auto every = options_.containers->save_every;
   if (every == Duration::zero()) return;
   save_timer_ = loop_.after(every, [this] {
+    bool skipped = false;
     if (!ending_)
-      for (const auto& [name, container] : containers_)
-        if (container.version() > 0 && container.saved != container.version()) save_everywhere(name, 0);
+      for (const auto& [name, container] : containers_) {
+        if (container.version() == 0 || container.saved == container.version()) continue;
+        if (all_there() && container.whole())
+          save_everywhere(name, 0);
+        else
+          skipped = true;
+      }
+    if (skipped && !std::exchange(skipped_, true))
+      say("what has changed is not saved now: a server of the set is missing, or was, and its part may be another");
+    skipped_ = skipped;
     save_now_and_then();
   });
 }
