@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,8 +38,8 @@ struct Container {
   std::optional<wire::Version> torn;               // the job that was going on lost a server
   std::map<wire::ShardId, wire::Version> missing;  // nobody trained; it is as it was if the same process comes back
 
-  bool doomed = false;                  // it is removed as soon as its job has ended ...
-  std::vector<std::uint64_t> removers;  // ... and these orders are done then
+  bool doomed = false;                          // it is removed as soon as its job has ended ...
+  std::vector<std::function<void()>> removers;  // ... and these are told then
 
   // Its networks: those of the job, and those that the job has not asked for yet.
   Networks networks() const;

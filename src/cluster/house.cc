@@ -229,7 +229,7 @@ void House::over(const std::string& name, std::uint64_t run, const Status& statu
   if (container.doomed) {
     const auto removers = std::move(container.removers);
     erase(name);
-    for (const auto token : removers) done(token, 0, "");
+    for (const auto& removed : removers) removed();
     return consider_the_end();
   }
   const auto next = std::exchange(container.next_run, std::nullopt);

@@ -129,11 +129,14 @@ class House : public transport::Handler {
     transport::ConnectionPtr keeper;
     std::set<wire::ShardId> waiting;  // for these servers
     std::string problem;
+    std::string removes;     // the container that is to go; empty: it is another order
+    std::size_t without{0};  // servers that did not have it
   };
   void on_order(transport::Connection& connection, const wire::Identity& keeper, wire::Order order);
   void on_passed_on(wire::ShardId from, const wire::Order& order);
   void save_everywhere(const std::string& name, std::uint64_t token);
-  void remove(const std::string& name, std::uint64_t token);
+  void remove_everywhere(const std::string& name, const wire::Order& order);
+  void remove(const std::string& name, std::function<void()> then);
   void done(std::uint64_t token, wire::ShardId by, const std::string& problem);
   Capture capture(const std::string& name) const;
   void hand_over(std::uint64_t token);

@@ -14,6 +14,7 @@ namespace {
 using Kind = wire::Order::Kind;
 
 constexpr std::size_t kMostCaptures = 64;
+constexpr const char* kNotThere = "it has no such container";
 
 std::string unknown(const std::string& name) {
   return fmt::format("there is no container {}; `yoke containers` lists those that are there", name);
@@ -53,6 +54,14 @@ void House::on_order(transport::Connection& connection, const wire::Identity& ke
     return stop("the servers were told to end");
   }
   const auto it = containers_.find(order.container);
+  if (order.kind == Kind::remove) {
+    const auto clients = it != containers_.end() && it->second.server ? it->second.server->clients() : 0;
+    if (clients > 0 && !order.force)
+      return answer(fmt::format("container {} has {} client{}: wait until they have gone, or say --force",
+                                order.container, clients, clients == 1 ? "" : "s"));
+    orders_[order.token].keeper = connection.shared_from_this();
+    return remove_everywhere(order.container, order);
+  }
   if (it == containers_.end()) return answer(unknown(order.container));
   if (order.kind == Kind::save) {
     if (!all_there())
@@ -62,14 +71,6 @@ void House::on_order(transport::Connection& connection, const wire::Identity& ke
                       links_.size() + 1, options_.shards));
     orders_[order.token].keeper = connection.shared_from_this();
     return save_everywhere(order.container, order.token);
-  }
-  if (order.kind == Kind::remove) {
-    if (const auto clients = it->second.server ? it->second.server->clients() : 0; clients > 0 && !order.force)
-      return answer(fmt::format("container {} has {} client{}: wait until they have gone, or say --force",
-                                order.container, clients, clients == 1 ? "" : "s"));
-    orders_[order.token].keeper = connection.shared_from_this();
-    for (const auto& [shard, link] : links_) link.connection->send(wire::encode(order));
-    return remove(order.container, order.token);
   }
   if (it->second.version() == 0) return answer(fmt::format("container {} has no values yet", order.container));
   if (!all_there())
@@ -92,7 +93,10 @@ void House::on_passed_on(wire::ShardId from, const wire::Order& order) {
     return stop_jobs(fmt::format("server {} was told to end", from));
   }
   if (order.kind == Kind::save) return save(order.container, answer);
-  if (order.kind == Kind::remove && containers_.contains(order.container)) return remove(order.container, 0);
+  if (order.kind == Kind::remove) {
+    if (!containers_.contains(order.container)) return answer(Error{Code::missing, kNotThere});
+    return remove(order.container, [answer] { answer({}); });
+  }
   if (order.kind == Kind::stop) return stop("the servers were told to end");
   if (order.kind != Kind::snapshot) return;
   if (captures_.size() >= kMostCaptures) captures_.erase(captures_.begin());  // of a keeper who never came
@@ -113,15 +117,31 @@ void House::save_everywhere(const std::string& name, std::uint64_t token) {
   save(name, [this, token](const Status& status) { done(token, 0, status ? "" : status.error().message); });
 }
 
-void House::remove(const std::string& name, std::uint64_t token) {
+// Also where the first server does not have it: another may, from a file that only it could read.
+void House::remove_everywhere(const std::string& name, const wire::Order& order) {
+  auto& pending = orders_[order.token];
+  pending.removes = name;
+  pending.waiting.insert(0);
+  for (const auto& [shard, link] : links_) {
+    pending.waiting.insert(shard);
+    link.connection->send(wire::encode(order));
+  }
+  if (!all_there())
+    pending.problem =
+        fmt::format("{} of {} servers are there, and it is removed on these: remove it again when the others are back",
+                    links_.size() + 1, options_.shards);
+  if (!containers_.contains(name)) return done(order.token, 0, kNotThere);
+  remove(name, [this, token = order.token] { done(token, 0, ""); });
+}
+
+void House::remove(const std::string& name, std::function<void()> then) {
   auto& container = containers_.at(name);
   if (!container.server) {
     erase(name);
-    if (token) done(token, 0, "");
-    return;
+    return then();
   }
   container.doomed = true;
-  if (token) container.removers.push_back(token);
+  container.removers.push_back(std::move(then));
   for (const auto& newcomer : std::exchange(container.waiting, {}))
     turn_away(*newcomer.connection, "the container was removed");
   container.server->stop("the container was removed");
@@ -132,8 +152,13 @@ void House::done(std::uint64_t token, wire::ShardId by, const std::string& probl
   if (it == orders_.end()) return;
   auto& order = it->second;
   order.waiting.erase(by);
-  if (!problem.empty()) order.problem += fmt::format("{}server {}: {}", order.problem.empty() ? "" : "; ", by, problem);
+  const bool without = !order.removes.empty() && problem == kNotThere;
+  if (without)
+    ++order.without;
+  else if (!problem.empty())
+    order.problem += fmt::format("{}server {}: {}", order.problem.empty() ? "" : "; ", by, problem);
   if (!order.waiting.empty()) return;
+  if (order.problem.empty() && order.without == options_.shards) order.problem = unknown(order.removes);
   if (order.keeper) order.keeper->send(wire::encode(wire::OrderDone{token, order.problem}));
   orders_.erase(it);
 }

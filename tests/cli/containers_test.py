@@ -312,6 +312,21 @@ class ContainersTest(unittest.TestCase):
             self.train(first.at, name)()
             self.assertEqual(self.idle(first.at, name)["step"], before + 40)
 
+    def test_a_container_that_only_another_server_has_is_removed(self):
+        first, second = self.two_servers("--state", "state")
+        self.train(first.at, "half")()
+        self.idle(first.at, "half")
+        self.assertEqual((second.stop(), first.stop()), (0, 0))
+        os.remove(self.path("state/half.0of2.container"))
+        first, second = self.two_servers("--state", "state")
+        self.yoke("containers", "rm", "half", "--at", first.at)
+        self.assertEqual(os.listdir(self.path("state")), [])
+        self.assertIn("there is no container half", self.yoke("containers", "rm", "half", "--at", first.at, status=1))
+        self.train(first.at, "half")()
+        second.stop()
+        first.until("server 1 .* is gone")
+        self.assertIn("1 of 2 servers are there", self.yoke("containers", "rm", "half", "--at", first.at, status=1))
+
     def test_the_first_server_is_stopped_first(self):
         first, second = self.two_servers("--state", "state")
         self.train(first.at, "job")()
