@@ -244,12 +244,13 @@ void House::over(const std::string& name, std::uint64_t run, const Status& statu
 
 Status House::afford(const std::string& name, const wire::Open& open) const {
   const auto& limits = *options_.containers;
-  std::uint64_t others = 0;
+  std::uint64_t own = 0, others = 0;
   for (const auto& [other, container] : containers_)
-    for (const auto& [index, network] : container.networks())
-      // What it takes the place of does not count.
-      if (other != name || index != open.network) others += need_of(*network, container.server != nullptr);
-  return afford_network(open, options_.shard, name, limits.container_memory, limits.memory, others);
+    for (const auto& [index, network] : container.networks()) {
+      if (other == name && index == open.network) continue;  // what it takes the place of
+      (other == name ? own : others) += need_of(*network, container.server != nullptr);
+    }
+  return afford_network(open, options_.shard, name, {limits.container_memory, own}, {limits.memory, own + others});
 }
 
 void House::stop_jobs(const std::string& reason) {
