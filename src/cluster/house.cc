@@ -228,8 +228,10 @@ void House::over(const std::string& name, std::uint64_t run, const Status& statu
   if (!status) say(fmt::format("{}: {}", name, status.error().message));
   if (container.doomed) {
     const auto removers = std::move(container.removers);
+    const auto next = container.next_run;  // the first server has removed it already, and has begun it anew
     erase(name);
     for (const auto& removed : removers) removed();
+    if (!ending_ && next && links_.contains(0)) begin(name, containers_[name], *next);
     return consider_the_end();
   }
   const auto next = std::exchange(container.next_run, std::nullopt);
