@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <new>
+#include <stdexcept>
 
 #include "cluster/container_file.h"
 #include "cluster/house.h"
@@ -26,8 +28,18 @@ Status House::load() {
     const auto name = container_named(entry.path().filename().string(), options_.shard, options_.shards);
     if (name.empty()) continue;
     auto& container = containers_[name];
-    auto networks =
-        read_container(entry.path().string(), name, options_.shard, options_.shards, workers_, container.arena);
+    // A file may ask for more memory than there is, here or deep in the library: that is no reason not to have the
+    // rest.
+    const auto read = [&]() -> Result<Networks> {
+      try {
+        return read_container(entry.path().string(), name, options_.shard, options_.shards, workers_, container.arena);
+      } catch (const std::bad_alloc&) {
+        return Error{Code::unsupported, "there is no memory for it"};
+      } catch (const std::length_error&) {
+        return Error{Code::unsupported, "there is no memory for it"};
+      }
+    };
+    auto networks = read();
     if (!networks) {
       say(fmt::format("{}: {}. It is left alone; container {} begins anew", entry.path().string(),
                       networks.error().message, name));
