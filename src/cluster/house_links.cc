@@ -56,10 +56,15 @@ void House::dial_again(Duration pause) {
     const auto address = transport::parse_address(join);
     std::mutex mutex;
     std::unique_lock lock(mutex);
-    std::condition_variable_any().wait_for(lock, stop, pause, [] { return false; });
-    while (!stop.stop_requested())
+    const auto rest = [&](Duration time) {
+      std::condition_variable_any().wait_for(lock, stop, time, [] { return false; });
+    };
+    rest(pause);
+    while (!stop.stop_requested()) {
       if (const auto fd = transport::dial(*address, credentials, kDial))
         return post([this, fd = *fd] { adopt_link(fd); });
+      rest(kDial);  // it may have failed at once
+    }
   });
 }
 
