@@ -169,9 +169,9 @@ void House::on_down(transport::Connection& connection, const transport::Failure&
   }
   const auto& guest = node.mapped();
   if (guest.kind == Guest::Kind::keeper) {
-    asked_.erase(guest.identity.incarnation);
-    if (const auto order = orders_.find(guest.identity.incarnation); order != orders_.end())
-      order->second.keeper = nullptr;
+    std::erase_if(asked_, [&](const auto& entry) { return entry.second.get() == &connection; });
+    for (auto& [token, order] : orders_)
+      if (order.keeper.get() == &connection) order.keeper = nullptr;
     return;
   }
   if (guest.kind == Guest::Kind::link) return link_down(connection, failure);

@@ -33,8 +33,7 @@ Status House::admit_keeper(transport::Connection& connection, const wire::Identi
   return {};
 }
 
-void House::on_order(transport::Connection& connection, const wire::Identity& keeper, wire::Order order) {
-  order.token = keeper.incarnation;
+void House::on_order(transport::Connection& connection, const wire::Identity& keeper, const wire::Order& order) {
   const auto answer = [&](std::string problem) {
     connection.send(wire::encode(wire::OrderDone{order.token, std::move(problem)}));
   };
@@ -42,9 +41,11 @@ void House::on_order(transport::Connection& connection, const wire::Identity& ke
   if (!keeper.job.empty() && order.container != keeper.job)
     return answer(fmt::format("a keeper of container {} has no say in others", keeper.job));
   if (order.kind == Kind::list) return connection.send(wire::encode(list(order.container)));
+  if (order.token == 0) return answer("an order has a token, which is not 0");
   if (order.kind == Kind::snapshot && !first()) {
-    asked_[order.token] = connection.shared_from_this();
-    return hand_over(order.token);
+    const Wanted wanted{order.container, order.token};
+    if (!asked_.try_emplace(wanted, connection.shared_from_this()).second) return answer("it was asked for already");
+    return hand_over(wanted);
   }
   if (!first()) return answer("the first server gives the orders: ask there");
   if (order.kind == Kind::stop) {
@@ -53,6 +54,7 @@ void House::on_order(transport::Connection& connection, const wire::Identity& ke
     for (const auto& [shard, link] : links_) link.connection->send(wire::encode(order));
     return stop("the servers were told to end");
   }
+  if (orders_.contains(order.token)) return answer("there is an order with this token already");
   const auto it = containers_.find(order.container);
   if (order.kind == Kind::remove) {
     const auto clients = it != containers_.end() && it->second.server ? it->second.server->clients() : 0;
@@ -100,8 +102,9 @@ void House::on_passed_on(wire::ShardId from, const wire::Order& order) {
   if (order.kind == Kind::stop) return stop("the servers were told to end");
   if (order.kind != Kind::snapshot) return;
   if (captures_.size() >= kMostCaptures) captures_.erase(captures_.begin());  // of a keeper who never came
-  captures_[order.token] = capture(order.container);
-  hand_over(order.token);
+  const Wanted wanted{order.container, order.token};
+  captures_[wanted] = capture(order.container);
+  hand_over(wanted);
 }
 
 // --- saving and removing ---
@@ -181,11 +184,11 @@ House::Capture House::capture(const std::string& name) const {
   return capture;
 }
 
-void House::hand_over(std::uint64_t token) {
-  const auto asked = asked_.find(token);
-  const auto captured = captures_.find(token);
+void House::hand_over(const Wanted& wanted) {
+  const auto asked = asked_.find(wanted);
+  const auto captured = captures_.find(wanted);
   if (asked == asked_.end() || captured == captures_.end()) return;
-  send(*asked->second, token, captured->second);
+  send(*asked->second, wanted.second, captured->second);
   asked_.erase(asked);
   captures_.erase(captured);
 }
