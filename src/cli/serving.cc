@@ -105,6 +105,8 @@ int serve(cluster::HouseOptions options, bool quiet) {
   }
   loop.run();
   house->reset();
+  // Servers with containers end well when they are told to, unless something could not be saved.
+  if (!end && options.containers) return fail(end.error());
   if (!end) return signal == SIGTERM ? kTerminated : signal ? kInterrupted : fail(end.error());
   return kDone;
 }

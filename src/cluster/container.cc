@@ -1,5 +1,8 @@
 #include "cluster/container.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace yoke::cluster {
 
 Networks Container::networks() const {
@@ -13,6 +16,20 @@ wire::Version Container::version() const {
   return all.empty() ? 0 : all.begin()->second->version();
 }
 
+bool Container::whole() const {
+  const auto now = version();
+  const auto past = [now](const auto& entry) { return now > entry.second; };
+  return (!torn || now > *torn) && std::all_of(missing.begin(), missing.end(), past);
+}
+
+void Container::lost(wire::ShardId shard) {
+  const auto now = version();
+  if (server && !server->ending())
+    torn = std::numeric_limits<wire::Version>::max();  // what is committed until it has ended does not count either
+  else if (now > 0 && saved != now && saving != now)
+    missing[shard] = now;
+}
+
 // Before the first update the servers may not agree yet on whether the values have come: then there is nothing to keep.
 void Container::take_back() {
   for (const auto& [index, network] : server->networks()) {
@@ -21,6 +38,7 @@ void Container::take_back() {
     kept[index] = network;
   }
   server.reset();
+  if (torn && *torn > version()) torn = version();
 }
 
 }  // namespace yoke::cluster

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,13 +32,23 @@ struct Container {
   std::optional<std::uint64_t> next_run;  // likewise; what the first server has begun
 
   std::optional<wire::Version> saved;   // the version that its file has
-  bool doomed = false;                  // it is removed as soon as its job has ended ...
-  std::vector<std::uint64_t> removers;  // ... and these orders are done then
+  std::optional<wire::Version> saving;  // and the one that is being written
+  // What is saved must be of one version on all servers, or what was saved before is worth more. It may not be so after
+  // a server has gone unexpectedly, until a later job has got past these versions: jobs begin only with equal parts.
+  std::optional<wire::Version> torn;               // the job that was going on lost a server
+  std::map<wire::ShardId, wire::Version> missing;  // nobody trained; it is as it was if the same process comes back
+
+  bool doomed = false;                          // it is removed as soon as its job has ended ...
+  std::vector<std::function<void()>> removers;  // ... and these are told then
 
   // Its networks: those of the job, and those that the job has not asked for yet.
   Networks networks() const;
   // Updates that its values have behind them.
   wire::Version version() const;
+  // All servers have the same version, as far as can be known here.
+  bool whole() const;
+  // A server went without having said so.
+  void lost(wire::ShardId shard);
   // The job has ended: what it trained stays.
   void take_back();
 };

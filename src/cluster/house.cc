@@ -169,9 +169,9 @@ void House::on_down(transport::Connection& connection, const transport::Failure&
   }
   const auto& guest = node.mapped();
   if (guest.kind == Guest::Kind::keeper) {
-    asked_.erase(guest.identity.incarnation);
-    if (const auto order = orders_.find(guest.identity.incarnation); order != orders_.end())
-      order->second.keeper = nullptr;
+    std::erase_if(asked_, [&](const auto& entry) { return entry.second.get() == &connection; });
+    for (auto& [token, order] : orders_)
+      if (order.keeper.get() == &connection) order.keeper = nullptr;
     return;
   }
   if (guest.kind == Guest::Kind::link) return link_down(connection, failure);
@@ -228,8 +228,10 @@ void House::over(const std::string& name, std::uint64_t run, const Status& statu
   if (!status) say(fmt::format("{}: {}", name, status.error().message));
   if (container.doomed) {
     const auto removers = std::move(container.removers);
+    const auto next = container.next_run;  // the first server has removed it already, and has begun it anew
     erase(name);
-    for (const auto token : removers) done(token, 0, "");
+    for (const auto& removed : removers) removed();
+    if (!ending_ && next && links_.contains(0)) begin(name, containers_[name], *next);
     return consider_the_end();
   }
   const auto next = std::exchange(container.next_run, std::nullopt);
@@ -244,12 +246,13 @@ void House::over(const std::string& name, std::uint64_t run, const Status& statu
 
 Status House::afford(const std::string& name, const wire::Open& open) const {
   const auto& limits = *options_.containers;
-  std::uint64_t others = 0;
+  std::uint64_t own = 0, others = 0;
   for (const auto& [other, container] : containers_)
-    for (const auto& [index, network] : container.networks())
-      // What it takes the place of does not count.
-      if (other != name || index != open.network) others += need_of(*network, container.server != nullptr);
-  return afford_network(open, options_.shard, name, limits.container_memory, limits.memory, others);
+    for (const auto& [index, network] : container.networks()) {
+      if (other == name && index == open.network) continue;  // what it takes the place of
+      (other == name ? own : others) += need_of(*network, container.server != nullptr);
+    }
+  return afford_network(open, options_.shard, name, {limits.container_memory, own}, {limits.memory, own + others});
 }
 
 void House::stop_jobs(const std::string& reason) {
@@ -277,10 +280,15 @@ void House::consider_the_end() {
   for (const auto& [name, container] : containers_)
     if (container.server) return;
   if (lodges() && !options_.containers->state.empty() && !std::exchange(saved_all_, true))
-    for (const auto& [name, container] : containers_)
+    for (const auto& [name, container] : containers_) {
+      // The others save it too: they may go on without this one, and be stopped or killed before it is back.
+      if (first() && container.whole() && container.saved != container.version())
+        for (const auto& [shard, link] : links_)
+          link.connection->send(wire::encode(wire::Order{wire::Order::Kind::save, name}));
       save(name, [this](const Status& saved) {
-        if (!saved) ending_ = saved;
+        if (!saved && saved.error().code != Code::refused) ending_ = saved;
       });
+    }
   if (saving_ > 0) return;
   ended_ = true;
   if (options_.ended) options_.ended(*ending_);

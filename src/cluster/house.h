@@ -73,6 +73,7 @@ class House : public transport::Handler {
     transport::ConnectionPtr connection;
     wire::Identity identity;
     std::string introduction;
+    bool leaving = false;  // it is being stopped, and saves what it has
   };
   // What a connection is to this house.
   struct Guest {
@@ -105,6 +106,7 @@ class House : public transport::Handler {
   void consider_the_end();
 
   // --- the other houses ---
+  bool all_there() const { return links_.size() + 1 == options_.shards; }
   Status dial();
   void dial_again(Duration pause);
   void adopt_link(int fd);
@@ -127,14 +129,18 @@ class House : public transport::Handler {
     transport::ConnectionPtr keeper;
     std::set<wire::ShardId> waiting;  // for these servers
     std::string problem;
+    std::string removes;     // the container that is to go; empty: it is another order
+    std::size_t without{0};  // servers that did not have it
   };
-  void on_order(transport::Connection& connection, const wire::Identity& keeper, wire::Order order);
+  void on_order(transport::Connection& connection, const wire::Identity& keeper, const wire::Order& order);
   void on_passed_on(wire::ShardId from, const wire::Order& order);
   void save_everywhere(const std::string& name, std::uint64_t token);
-  void remove(const std::string& name, std::uint64_t token);
+  void remove_everywhere(const std::string& name, const wire::Order& order);
+  void remove(const std::string& name, std::function<void()> then);
   void done(std::uint64_t token, wire::ShardId by, const std::string& problem);
   Capture capture(const std::string& name) const;
-  void hand_over(std::uint64_t token);
+  using Wanted = std::pair<std::string, std::uint64_t>;  // a container, by an order's token
+  void hand_over(const Wanted& wanted);
   static void send(transport::Connection& keeper, std::uint64_t token, const Capture& capture);
   wire::Containers list(const std::string& only) const;
 
@@ -152,18 +158,20 @@ class House : public transport::Handler {
   wire::Identity identity_;
   std::unique_ptr<transport::Listener> listener_;
   std::unordered_map<const transport::Connection*, Guest> guests_;
-  std::map<wire::ShardId, Link> links_;  // on the first: to the others; elsewhere: to the first
+  std::map<wire::ShardId, Link> links_;              // on the first: to the others; elsewhere: to the first
+  std::map<wire::ShardId, wire::Incarnation> lost_;  // who had gone without a word
   std::map<std::pair<std::string, wire::ShardId>, std::shared_ptr<Channel>> channels_;
   std::map<std::string, Container> containers_;  // by name; the job without a name has none
   std::uint64_t runs_;                           // the number of the last; later ones are larger, also in a later life
   const transport::Connection* dialled_ = nullptr;
-  std::map<std::uint64_t, Pending> orders_;                  // by token
-  std::map<std::uint64_t, Capture> captures_;                // by token: for keepers that have not asked here yet
-  std::map<std::uint64_t, transport::ConnectionPtr> asked_;  // by token: who waits for the first house's word
-  std::set<std::string> damaged_;                            // containers whose files could not be read
-  std::size_t saving_ = 0;                                   // that workers write
-  std::optional<Status> ending_;                             // it is, and how
-  bool saved_all_ = false;                                   // at the end
+  std::map<std::uint64_t, Pending> orders_;           // by token
+  std::map<Wanted, Capture> captures_;                // for keepers that have not asked here yet
+  std::map<Wanted, transport::ConnectionPtr> asked_;  // who waits for the first house's word
+  std::set<std::string> damaged_;                     // containers whose files could not be read
+  std::size_t saving_ = 0;                            // that workers write
+  std::optional<Status> ending_;                      // it is, and how
+  bool skipped_ = false;                              // something was not to be saved, and it was said
+  bool saved_all_ = false;                            // at the end
   bool ended_ = false;
   transport::Loop::Timer patience_ = 0, save_timer_ = 0;
   std::jthread dialler_;

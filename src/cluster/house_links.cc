@@ -56,10 +56,15 @@ void House::dial_again(Duration pause) {
     const auto address = transport::parse_address(join);
     std::mutex mutex;
     std::unique_lock lock(mutex);
-    std::condition_variable_any().wait_for(lock, stop, pause, [] { return false; });
-    while (!stop.stop_requested())
+    const auto rest = [&](Duration time) {
+      std::condition_variable_any().wait_for(lock, stop, time, [] { return false; });
+    };
+    rest(pause);
+    while (!stop.stop_requested()) {
       if (const auto fd = transport::dial(*address, credentials, kDial))
         return post([this, fd = *fd] { adopt_link(fd); });
+      rest(kDial);  // it may have failed at once
+    }
   });
 }
 
@@ -97,6 +102,8 @@ Status House::link_up(transport::Connection& connection, const wire::Identity& i
   }
   guests_[&connection] = {Guest::Kind::link, nullptr, identity};
   const auto& link = links_[id] = {connection.shared_from_this(), identity, introduction};
+  if (const auto lost = lost_.extract(id); !lost.empty() && lost.mapped() == identity.incarnation)
+    for (auto& [name, container] : containers_) container.missing.erase(id);
   if (lodges()) say(fmt::format("{} is there", in_words(identity)));
   if (first() && !ending_)
     for (const auto& [name, container] : containers_)
@@ -110,6 +117,9 @@ void House::link_down(transport::Connection& connection, const transport::Failur
   if (it != links_.end()) {
     if (lodges()) say(fmt::format("{} is gone: {}", in_words(it->second.identity), failure.text));
     const auto shard = it->first;
+    for (auto& [name, container] : containers_)
+      if (!it->second.leaving || (container.server && !container.server->ending())) container.lost(shard);
+    lost_[shard] = it->second.identity.incarnation;
     links_.erase(it);
     std::vector<std::uint64_t> waiting;
     for (const auto& [token, order] : orders_)

@@ -14,6 +14,7 @@ namespace {
 using Kind = wire::Order::Kind;
 
 constexpr std::size_t kMostCaptures = 64;
+constexpr const char* kNotThere = "it has no such container";
 
 std::string unknown(const std::string& name) {
   return fmt::format("there is no container {}; `yoke containers` lists those that are there", name);
@@ -32,8 +33,7 @@ Status House::admit_keeper(transport::Connection& connection, const wire::Identi
   return {};
 }
 
-void House::on_order(transport::Connection& connection, const wire::Identity& keeper, wire::Order order) {
-  order.token = keeper.incarnation;
+void House::on_order(transport::Connection& connection, const wire::Identity& keeper, const wire::Order& order) {
   const auto answer = [&](std::string problem) {
     connection.send(wire::encode(wire::OrderDone{order.token, std::move(problem)}));
   };
@@ -41,9 +41,11 @@ void House::on_order(transport::Connection& connection, const wire::Identity& ke
   if (!keeper.job.empty() && order.container != keeper.job)
     return answer(fmt::format("a keeper of container {} has no say in others", keeper.job));
   if (order.kind == Kind::list) return connection.send(wire::encode(list(order.container)));
+  if (order.token == 0) return answer("an order has a token, which is not 0");
   if (order.kind == Kind::snapshot && !first()) {
-    asked_[order.token] = connection.shared_from_this();
-    return hand_over(order.token);
+    const Wanted wanted{order.container, order.token};
+    if (!asked_.try_emplace(wanted, connection.shared_from_this()).second) return answer("it was asked for already");
+    return hand_over(wanted);
   }
   if (!first()) return answer("the first server gives the orders: ask there");
   if (order.kind == Kind::stop) {
@@ -52,22 +54,28 @@ void House::on_order(transport::Connection& connection, const wire::Identity& ke
     for (const auto& [shard, link] : links_) link.connection->send(wire::encode(order));
     return stop("the servers were told to end");
   }
+  if (orders_.contains(order.token)) return answer("there is an order with this token already");
   const auto it = containers_.find(order.container);
-  if (it == containers_.end()) return answer(unknown(order.container));
-  if (order.kind == Kind::save) {
-    orders_[order.token].keeper = connection.shared_from_this();
-    return save_everywhere(order.container, order.token);
-  }
   if (order.kind == Kind::remove) {
-    if (const auto clients = it->second.server ? it->second.server->clients() : 0; clients > 0 && !order.force)
+    const auto clients = it != containers_.end() && it->second.server ? it->second.server->clients() : 0;
+    if (clients > 0 && !order.force)
       return answer(fmt::format("container {} has {} client{}: wait until they have gone, or say --force",
                                 order.container, clients, clients == 1 ? "" : "s"));
     orders_[order.token].keeper = connection.shared_from_this();
-    for (const auto& [shard, link] : links_) link.connection->send(wire::encode(order));
-    return remove(order.container, order.token);
+    return remove_everywhere(order.container, order);
+  }
+  if (it == containers_.end()) return answer(unknown(order.container));
+  if (order.kind == Kind::save) {
+    if (!all_there())
+      return answer(
+          fmt::format("{} of {} servers are there: all have to save the same version, so nothing is saved until they "
+                      "are back",
+                      links_.size() + 1, options_.shards));
+    orders_[order.token].keeper = connection.shared_from_this();
+    return save_everywhere(order.container, order.token);
   }
   if (it->second.version() == 0) return answer(fmt::format("container {} has no values yet", order.container));
-  if (links_.size() + 1 != options_.shards)
+  if (!all_there())
     return answer(
         fmt::format("{} of {} servers are there: a snapshot needs all of them", links_.size() + 1, options_.shards));
   // Over the link, behind the last commit and before the next: so it is of the same version everywhere.
@@ -82,16 +90,21 @@ void House::on_passed_on(wire::ShardId from, const wire::Order& order) {
       link->second.connection->send(wire::encode(wire::OrderDone{token, status ? "" : status.error().message}));
   };
   if (first()) {  // another house is being stopped, and takes its part of every container with it
-    if (order.kind == Kind::stop) stop_jobs(fmt::format("server {} was told to end", from));
-    return;
+    if (order.kind != Kind::stop) return;
+    if (const auto link = links_.find(from); link != links_.end()) link->second.leaving = true;
+    return stop_jobs(fmt::format("server {} was told to end", from));
   }
   if (order.kind == Kind::save) return save(order.container, answer);
-  if (order.kind == Kind::remove && containers_.contains(order.container)) return remove(order.container, 0);
+  if (order.kind == Kind::remove) {
+    if (!containers_.contains(order.container)) return answer(Error{Code::missing, kNotThere});
+    return remove(order.container, [answer] { answer({}); });
+  }
   if (order.kind == Kind::stop) return stop("the servers were told to end");
   if (order.kind != Kind::snapshot) return;
   if (captures_.size() >= kMostCaptures) captures_.erase(captures_.begin());  // of a keeper who never came
-  captures_[order.token] = capture(order.container);
-  hand_over(order.token);
+  const Wanted wanted{order.container, order.token};
+  captures_[wanted] = capture(order.container);
+  hand_over(wanted);
 }
 
 // --- saving and removing ---
@@ -103,21 +116,35 @@ void House::save_everywhere(const std::string& name, std::uint64_t token) {
     order.waiting.insert(shard);
     link.connection->send(wire::encode(to_others));
   }
-  if (links_.size() + 1 != options_.shards)
-    order.problem = fmt::format("{} of {} servers are there", links_.size() + 1, options_.shards);
   order.waiting.insert(0);
   save(name, [this, token](const Status& status) { done(token, 0, status ? "" : status.error().message); });
 }
 
-void House::remove(const std::string& name, std::uint64_t token) {
+// Also where the first server does not have it: another may, from a file that only it could read.
+void House::remove_everywhere(const std::string& name, const wire::Order& order) {
+  auto& pending = orders_[order.token];
+  pending.removes = name;
+  pending.waiting.insert(0);
+  for (const auto& [shard, link] : links_) {
+    pending.waiting.insert(shard);
+    link.connection->send(wire::encode(order));
+  }
+  if (!all_there())
+    pending.problem =
+        fmt::format("{} of {} servers are there, and it is removed on these: remove it again when the others are back",
+                    links_.size() + 1, options_.shards);
+  if (!containers_.contains(name)) return done(order.token, 0, kNotThere);
+  remove(name, [this, token = order.token] { done(token, 0, ""); });
+}
+
+void House::remove(const std::string& name, std::function<void()> then) {
   auto& container = containers_.at(name);
   if (!container.server) {
     erase(name);
-    if (token) done(token, 0, "");
-    return;
+    return then();
   }
   container.doomed = true;
-  if (token) container.removers.push_back(token);
+  container.removers.push_back(std::move(then));
   for (const auto& newcomer : std::exchange(container.waiting, {}))
     turn_away(*newcomer.connection, "the container was removed");
   container.server->stop("the container was removed");
@@ -128,8 +155,13 @@ void House::done(std::uint64_t token, wire::ShardId by, const std::string& probl
   if (it == orders_.end()) return;
   auto& order = it->second;
   order.waiting.erase(by);
-  if (!problem.empty()) order.problem += fmt::format("{}server {}: {}", order.problem.empty() ? "" : "; ", by, problem);
+  const bool without = !order.removes.empty() && problem == kNotThere;
+  if (without)
+    ++order.without;
+  else if (!problem.empty())
+    order.problem += fmt::format("{}server {}: {}", order.problem.empty() ? "" : "; ", by, problem);
   if (!order.waiting.empty()) return;
+  if (order.problem.empty() && order.without == options_.shards) order.problem = unknown(order.removes);
   if (order.keeper) order.keeper->send(wire::encode(wire::OrderDone{token, order.problem}));
   orders_.erase(it);
 }
@@ -152,11 +184,11 @@ House::Capture House::capture(const std::string& name) const {
   return capture;
 }
 
-void House::hand_over(std::uint64_t token) {
-  const auto asked = asked_.find(token);
-  const auto captured = captures_.find(token);
+void House::hand_over(const Wanted& wanted) {
+  const auto asked = asked_.find(wanted);
+  const auto captured = captures_.find(wanted);
   if (asked == asked_.end() || captured == captures_.end()) return;
-  send(*asked->second, token, captured->second);
+  send(*asked->second, wanted.second, captured->second);
   asked_.erase(asked);
   captures_.erase(captured);
 }

@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <new>
+#include <stdexcept>
 
 #include "cluster/container_file.h"
 #include "cluster/house.h"
@@ -26,8 +28,18 @@ Status House::load() {
     const auto name = container_named(entry.path().filename().string(), options_.shard, options_.shards);
     if (name.empty()) continue;
     auto& container = containers_[name];
-    auto networks =
-        read_container(entry.path().string(), name, options_.shard, options_.shards, workers_, container.arena);
+    // A file may ask for more memory than there is, here or deep in the library: that is no reason not to have the
+    // rest.
+    const auto read = [&]() -> Result<Networks> {
+      try {
+        return read_container(entry.path().string(), name, options_.shard, options_.shards, workers_, container.arena);
+      } catch (const std::bad_alloc&) {
+        return Error{Code::unsupported, "there is no memory for it"};
+      } catch (const std::length_error&) {
+        return Error{Code::unsupported, "there is no memory for it"};
+      }
+    };
+    auto networks = read();
     if (!networks) {
       say(fmt::format("{}: {}. It is left alone; container {} begins anew", entry.path().string(),
                       networks.error().message, name));
@@ -52,8 +64,17 @@ void House::save(const std::string& name, std::function<void(const Status&)> the
         Error{Code::invalid_argument, "the servers were started without --state DIR: there is no place for it"});
   const auto copy = std::make_shared<ContainerCopy>(name, options_.shard, options_.shards, it->second.networks());
   if (it->second.saved == copy->version()) return then({});
+  if (!it->second.whole()) {
+    const Error torn{Code::refused,
+                     fmt::format("a server went before version {} was saved, and may have another: what was saved "
+                                 "before is kept until a job has trained the container again with all servers there",
+                                 copy->version())};
+    say(fmt::format("{} is not saved: {}", name, torn.message));
+    return then(torn);
+  }
   const auto file = file_of(name);
   if (damaged_.erase(name)) std::rename(file.c_str(), (file + ".damaged").c_str());
+  it->second.saving = copy->version();
   ++saving_;
   writer_.post([this, name, file, copy, then = std::move(then)] {
     auto written = copy->write(file);
@@ -64,6 +85,7 @@ void House::save(const std::string& name, std::function<void(const Status&)> the
         std::remove(file.c_str());  // it was removed meanwhile
       else if (written)
         still->second.saved = copy->version();
+      if (still != containers_.end() && still->second.saving == copy->version()) still->second.saving.reset();
       if (!written) say(fmt::format("{}: {}", name, written.error().message));
       then(written);
       consider_the_end();
@@ -75,9 +97,18 @@ void House::save_now_and_then() {
   const auto every = options_.containers->save_every;
   if (every == Duration::zero()) return;
   save_timer_ = loop_.after(every, [this] {
+    bool skipped = false;
     if (!ending_)
-      for (const auto& [name, container] : containers_)
-        if (container.version() > 0 && container.saved != container.version()) save_everywhere(name, 0);
+      for (const auto& [name, container] : containers_) {
+        if (container.version() == 0 || container.saved == container.version()) continue;
+        if (all_there() && container.whole())
+          save_everywhere(name, 0);
+        else
+          skipped = true;
+      }
+    if (skipped && !std::exchange(skipped_, true))
+      say("what has changed is not saved now: a server of the set is missing, or was, and its part may be another");
+    skipped_ = skipped;
     save_now_and_then();
   });
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "yoke/version.h"
@@ -25,7 +26,10 @@ wire::Identity this_process(wire::Role role, std::uint32_t id) {
 }
 
 std::string where_is(const wire::Identity& identity) {
-  return fmt::format("{}, process {}", identity.host, identity.pid);
+  auto host = identity.host;  // a peer's word, which goes to terminals and logs
+  std::replace_if(
+      host.begin(), host.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return fmt::format("{}, process {}", host, identity.pid);
 }
 
 std::string in_words(const wire::Identity& identity) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <random>
 
 #include "cluster/identity.h"
 #include "core/block_plan.h"
@@ -15,6 +16,14 @@
 
 namespace yoke::cluster {
 namespace {
+
+// Nobody else can guess it, and so nobody else gets what is kept for it.
+std::uint64_t new_token() {
+  std::random_device random;
+  std::uint64_t token = 0;
+  while (token == 0) token = std::uint64_t{random()} << 32 | random();
+  return token;
+}
 
 // What the servers answer, gathered in the loop's thread; the caller waits.
 class Keeper : public transport::Handler {
@@ -187,13 +196,13 @@ Result<std::vector<wire::ContainerAccount>> list_containers(const KeeperOptions&
 
 Status give_order(const KeeperOptions& options, wire::Order::Kind kind, bool force) {
   Keeper keeper(options);
-  if (auto asked = keeper.ask(options.at, 0, {kind, options.container, force}); !asked) return asked;
+  if (auto asked = keeper.ask(options.at, 0, {kind, options.container, force, new_token()}); !asked) return asked;
   return keeper.wait_for_answers(1);
 }
 
 Result<std::vector<NetworkSnapshot>> take_snapshot(const KeeperOptions& options) {
   Keeper keeper(options);
-  const wire::Order order{wire::Order::Kind::snapshot, options.container};
+  const wire::Order order{wire::Order::Kind::snapshot, options.container, false, new_token()};
   if (auto asked = keeper.ask(options.at, 0, order); !asked) return asked.error();
   if (auto waited = keeper.wait([&] { return keeper.welcome.has_value(); }); !waited) return waited.error();
   const auto servers = keeper.welcome->servers;

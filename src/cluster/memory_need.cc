@@ -45,23 +45,23 @@ std::uint64_t need_of(const HostedNetwork& network, bool running) {
   return need_of(network.terms(), network.layout(), network.plan(), network.shard(), running);
 }
 
-Status afford_network(const wire::Open& open, wire::ShardId shard, const std::string& container,
-                      std::uint64_t container_limit, std::uint64_t limit, std::uint64_t others) {
-  if (container_limit == 0 && limit == 0) return {};
+Status afford_network(const wire::Open& open, wire::ShardId shard, const std::string& container, Room own, Room all) {
+  if (own.limit == 0 && all.limit == 0) return {};
   const auto too_much = [&](std::uint64_t need, const std::string& why) {
     return Error{Code::refused,
                  fmt::format("container {} would take {} of server {}'s memory for this network ({} replicas), {}",
                              container, in_bytes(need), shard, open.terms.replicas, why)};
   };
   const auto judge = [&](std::uint64_t need) -> Status {
-    if (container_limit > 0 && need > container_limit)
-      return too_much(need, fmt::format("and may have {} (--container-memory): take a smaller model, fewer replicas or "
-                                        "more servers",
-                                        in_bytes(container_limit)));
-    if (limit > 0 && (others > limit || need > limit - others))
+    if (!own.has(need))
+      return too_much(need, fmt::format("{}and may have {} (--container-memory): take a smaller model, fewer replicas "
+                                        "or more servers",
+                                        own.taken ? fmt::format("has {} for its others, ", in_bytes(own.taken)) : "",
+                                        in_bytes(own.limit)));
+    if (!all.has(need))
       return too_much(need, fmt::format("where the others have {} of {} (--memory): remove a container that is not "
                                         "needed, or take a smaller model, fewer replicas or more servers",
-                                        in_bytes(others), in_bytes(limit)));
+                                        in_bytes(all.taken), in_bytes(all.limit)));
     return {};
   };
   if (auto possible = judge(least_need(open)); !possible) return possible;

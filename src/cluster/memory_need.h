@@ -14,9 +14,14 @@ std::uint64_t need_of(const wire::JobTerms& terms, const Layout& layout, const c
                       wire::ShardId shard, bool running);
 std::uint64_t need_of(const HostedNetwork& network, bool running);
 
-// Is there room for one more? `container_limit` and `limit` in bytes, 0: none; `others`: what is taken already. The
-// error has the figures.
-Status afford_network(const wire::Open& open, wire::ShardId shard, const std::string& container,
-                      std::uint64_t container_limit, std::uint64_t limit, std::uint64_t others);
+// In bytes.
+struct Room {
+  std::uint64_t limit = 0;  // 0: none
+  std::uint64_t taken = 0;  // already, by other networks
+  bool has(std::uint64_t need) const { return limit == 0 || (taken <= limit && need <= limit - taken); }
+};
+
+// Is there room for one more, in its container and among all? The error has the figures.
+Status afford_network(const wire::Open& open, wire::ShardId shard, const std::string& container, Room own, Room all);
 
 }  // namespace yoke::cluster

@@ -208,9 +208,10 @@ struct Enclosed {
 struct Order {
   enum class Kind : std::uint8_t { list, snapshot, save, remove, stop };
   Kind kind = Kind::list;
-  std::string container;    // empty: of all of them, where that makes sense
-  bool force = false;       // remove: also while clients are there
-  std::uint64_t token = 0;  // the keeper's incarnation, by which the servers know that it is the same order
+  std::string container;  // empty: of all of them, where that makes sense
+  bool force = false;     // remove: also while clients are there
+  std::uint64_t token =
+      0;  // drawn by the keeper, not 0: by it and the container the servers know that it is the same order
 };
 
 // It is done, or why not.

@@ -287,6 +287,55 @@ class ContainersTest(unittest.TestCase):
         self.train(first.at, "cut")()  # so both parts were of one version
         self.assertEqual(self.idle(first.at, "cut")["step"], step + 40)
 
+    def test_nothing_is_saved_over_the_last_version_that_all_servers_have(self):
+        first, second = self.two_servers("--state", "state")
+        self.train(first.at, "idle")()
+        self.idle(first.at, "idle")
+        self.yoke("containers", "save", "idle", "--at", first.at)
+        job = self.train(first.at, "torn", steps="100000")
+        self.when(first.at, "torn", lambda container: container["step"] >= 10)
+        self.yoke("containers", "save", "torn", "--at", first.at)
+        saved = self.containers(first.at)["torn"]["saved_step"]
+        self.when(first.at, "torn", lambda container: container["step"] > saved)
+        second.stop(signal.SIGKILL)
+        job(1)
+        self.assertGreater(self.idle(first.at, "torn")["step"], saved)
+        self.assertIn("1 of 2 servers are there", self.yoke("containers", "save", "torn", "--at", first.at, status=1))
+        second = Server(self, "--state", "state", shard="1/2", join=first.at)
+        first.until("(?s)is gone.*server 1 .* is there")
+        self.assertIn("may have another", self.yoke("containers", "save", "torn", "--at", first.at, status=1))
+        self.assertEqual((first.stop(), second.stop()), (0, 0))
+        first, second = self.two_servers("--state", "state")
+        # Both parts are of the version that was saved last, so it is trained.
+        for name, before in (("idle", 40), ("torn", saved)):
+            self.assertEqual(self.containers(first.at)[name]["step"], before)
+            self.train(first.at, name)()
+            self.assertEqual(self.idle(first.at, name)["step"], before + 40)
+
+    def test_a_container_that_only_another_server_has_is_removed(self):
+        first, second = self.two_servers("--state", "state")
+        self.train(first.at, "half")()
+        self.idle(first.at, "half")
+        self.assertEqual((second.stop(), first.stop()), (0, 0))
+        os.remove(self.path("state/half.0of2.container"))
+        first, second = self.two_servers("--state", "state")
+        self.yoke("containers", "rm", "half", "--at", first.at)
+        self.assertEqual(os.listdir(self.path("state")), [])
+        self.assertIn("there is no container half", self.yoke("containers", "rm", "half", "--at", first.at, status=1))
+        self.train(first.at, "half")()
+        second.stop()
+        first.until("server 1 .* is gone")
+        self.assertIn("1 of 2 servers are there", self.yoke("containers", "rm", "half", "--at", first.at, status=1))
+
+    def test_the_first_server_is_stopped_first(self):
+        first, second = self.two_servers("--state", "state")
+        self.train(first.at, "job")()
+        self.idle(first.at, "job")
+        self.assertEqual((first.stop(), second.stop()), (0, 0))
+        first, _ = self.two_servers("--state", "state")
+        self.train(first.at, "job")()
+        self.assertEqual(self.idle(first.at, "job")["step"], 80)
+
     # --- wrong words ---
 
     def test_wrong_words_are_told_what_is_right(self):
