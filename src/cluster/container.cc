@@ -5,16 +5,19 @@
 
 namespace yoke::cluster {
 
+wire::Version version_of(const Networks& networks) {
+  wire::Version version = 0;
+  for (const auto& [index, network] : networks) version += network->version();
+  return version;
+}
+
 Networks Container::networks() const {
   auto networks = kept;
   if (server) networks.insert(server->networks().begin(), server->networks().end());
   return networks;
 }
 
-wire::Version Container::version() const {
-  const auto all = networks();
-  return all.empty() ? 0 : all.begin()->second->version();
-}
+wire::Version Container::version() const { return version_of(networks()); }
 
 bool Container::whole() const {
   const auto now = version();
@@ -31,9 +34,11 @@ void Container::lost(wire::ShardId shard) {
 }
 
 // Before the first update the servers may not agree yet on whether the values have come: then there is nothing to keep.
+// A network of which this server has no part counts no updates here, but belongs to the others.
 void Container::take_back() {
+  const bool trained = version_of(server->networks()) > 0;
   for (const auto& [index, network] : server->networks()) {
-    if (!network->initialised() || network->version() == 0) continue;
+    if (!trained || !network->initialised()) continue;
     network->keep_values_only();
     kept[index] = network;
   }

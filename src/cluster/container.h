@@ -15,6 +15,9 @@
 
 namespace yoke::cluster {
 
+// Updates that all of these have behind them here.
+wire::Version version_of(const Networks& networks);
+
 struct Container {
   // Memory that is shown to this container's clients and to no others, and their progress.
   std::shared_ptr<transport::Arena> arena = transport::Arena::make();

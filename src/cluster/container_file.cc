@@ -142,9 +142,8 @@ Status read_state(Reader& in, HostedNetwork& network) {
   return {};
 }
 
-Result<std::shared_ptr<HostedNetwork>> read_network(Reader& in, std::uint64_t index, wire::ShardId shard,
-                                                    std::uint32_t shards, Workers& workers,
-                                                    const std::shared_ptr<transport::Arena>& arena) {
+Result<std::shared_ptr<HostedNetwork>> read_network(Reader& in, wire::ShardId shard, std::uint32_t shards,
+                                                    Workers& workers, const std::shared_ptr<transport::Arena>& arena) {
   static Nobody nobody;
   const auto version = in.number();
   if (!version) return version.error();
@@ -155,7 +154,7 @@ Result<std::shared_ptr<HostedNetwork>> read_network(Reader& in, std::uint64_t in
   auto decoded = wire::decode({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
   if (!decoded) return decoded.error();
   auto* open = std::get_if<wire::Open>(&*decoded);
-  if (!open || open->network != index || open->terms.shards != shards) return damaged("it does not say what it has");
+  if (!open || open->terms.shards != shards) return damaged("it does not say what it has");
   std::uint64_t trained = 0;
   for (const auto& slot : open->layout.slots) trained += slot.frozen ? 0 : slot.size();
   if (trained == 0) return damaged("it has nothing to train");
@@ -196,7 +195,7 @@ ContainerCopy::ContainerCopy(std::string name, wire::ShardId shard, std::uint32_
   add(shards);
   add(networks.size());
   for (const auto& [index, network] : networks) add(network);
-  if (!networks.empty()) version_ = networks.begin()->second->version();
+  version_ = version_of(networks);
 }
 
 void ContainerCopy::add_copy(std::span<const std::byte> bytes) {
@@ -279,10 +278,12 @@ Result<Networks> read_container(const std::string& file, const std::string& name
   }
   if (header[0] != shard || header[1] != shards) return damaged("it is of another server than its name says");
   Networks networks;
-  for (std::uint64_t index = 0; index < header[2]; ++index) {
-    auto network = read_network(in, index, shard, shards, workers, arena);
+  for (std::uint64_t count = 0; count < header[2]; ++count) {
+    auto network = read_network(in, shard, shards, workers, arena);
     if (!network) return network.error();
-    networks.emplace(static_cast<std::uint32_t>(index), std::move(*network));
+    const auto index = (*network)->number();
+    if (!networks.empty() && index <= networks.rbegin()->first) return damaged("its networks are in disorder");
+    networks.emplace(index, std::move(*network));
   }
   if (in.left() != 0) return damaged("something follows its end");
   return networks;

@@ -78,6 +78,28 @@ TEST_F(ContainerFile, comes_back_with_everything) {
   }
 }
 
+// The first may have no part on a server, or no updates yet.
+TEST_F(ContainerFile, has_any_of_the_networks) {
+  const Layout layout{{{"weight", {10}, 0}}, {SGD{}}};
+  for (const std::uint32_t index : {2u, 5u}) {
+    const auto network = std::make_shared<HostedNetwork>(index, 0, wire::JobTerms{}, layout, wire::About{}, outlet_,
+                                                         workers_, arena_, nullptr);
+    for (const auto id : network->plan().of_shard[0])
+      ASSERT_TRUE(network->bring({index, id, false, 0}, std::vector<float>(network->plan().blocks[id].size, 1.0f)));
+    network->restored(index);
+    networks_[index] = network;
+  }
+  networks_.erase(0);
+  const ContainerCopy copy("job", 0, 1, networks_);
+  EXPECT_EQ(copy.version(), 7u);
+  ASSERT_TRUE(copy.write(file_));
+  const auto back = read();
+  ASSERT_TRUE(back) << back.error().message;
+  ASSERT_EQ(back->size(), 2u);
+  EXPECT_EQ(back->at(2)->version(), 2u);
+  EXPECT_EQ(back->at(5)->version(), 5u);
+}
+
 TEST_F(ContainerFile, no_damage_goes_unnoticed) {
   ASSERT_TRUE(ContainerCopy("job", 0, 1, networks_).write(file_));
   const auto whole = bytes();

@@ -44,7 +44,7 @@ Result<std::unique_ptr<House>> House::open(transport::Loop& loop, HouseOptions o
   settings.credentials = house->options_.credentials;
   settings.say = house->options_.say;
   if (house->lodges() && !house->options_.containers->secrets.empty()) {
-    auto secrets = secrets_by_container(house->options_.containers->secrets, settings.credentials.secret);
+    auto secrets = secrets_by_container(house->options_.containers->secrets, settings.credentials.secret, settings.say);
     if (!secrets) return secrets.error();
     settings.secret_for = std::move(*secrets);
   }

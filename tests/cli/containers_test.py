@@ -187,6 +187,19 @@ class ContainersTest(unittest.TestCase):
         # One that is new counts at once.
         self.yoke("secret", "new", "secrets/later")
         train("later", "secrets/later")
+        # So does one that is written anew; a file that is no secret closes its own container, and no other.
+        self.yoke("secret", "new", "another")
+        for file in ("another", "secrets/later"):
+            os.chmod(self.path(file), 0o600)
+        with open(self.path("another"), "rb") as new, open(self.path("secrets/later"), "wb") as old:
+            old.write(new.read())
+        train("later", "another")
+        with open(self.path("secrets/later"), "wb") as file:
+            file.write(b"x")
+        for secret in ("another", "own"):
+            self.assertNotIn(self.path("secrets"), train("later", secret, status=1))
+        train("private", "secrets/private")
+        server.until("container later is closed")
 
     # --- the life of a container ---
 
