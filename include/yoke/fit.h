@@ -58,6 +58,7 @@ struct Fitted {
   Ended ended = Ended::finished;  // as far as this process knows
   // False: another process's replica draws the conclusion (Options::processes); here only the summary is filled in.
   bool concluded = true;
+  bool drained = false;       // this process's replica was asked to go, in good order; the others go on
   Evaluation validation;      // of the version that is the result; samples 0: nothing was held out
   Evaluation test;            // likewise, on data that decided nothing
   std::uint64_t version = 0;  // which version that is

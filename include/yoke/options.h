@@ -2,8 +2,10 @@
 // `options_from` fills these from a command line.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -85,7 +87,24 @@ struct Processes {
   std::string listen;
   std::uint32_t hosts_shard = 0;  // it is the server of this shard ...
   std::uint32_t hosts_of = 1;     // ... of so many
+  // Where members of a job that goes on may be found: this process comes to it and takes the state from them
+  // (mirrored), as `replica`, which was in it before, or where that is not said, on a free seat. Empty: the job begins.
+  std::vector<std::string> members;
   Security security;
+};
+
+// What is kept on the disk of a run, so that it can be gone on with. Where servers are processes of their own, they are
+// told by their own flags, not by the replicas.
+struct Checkpoints {
+  std::string folder;  // empty: none are made
+  // One is made after so many updates, or so much time; where both are given, whichever comes first.
+  std::uint64_t every_steps = 0;
+  std::chrono::milliseconds every{0};  // both 0: every 10 minutes
+  std::uint32_t keep = 3;              // the newest so many; the best by validation is kept besides
+  std::string resume;                  // go on from the newest one in this folder; empty: from the beginning
+  std::vector<std::string> command;    // what was typed, for whoever looks at one later
+  // Each time it grows one is made out of turn: what a signal's handler may do. None: nobody asks.
+  std::shared_ptr<const std::atomic<std::uint32_t>> asked;
 };
 
 struct Options {
@@ -107,6 +126,8 @@ struct Options {
   double clip_norm = 0;  // 0: off
   Buffers buffers = Buffers::mean;
 
+  Checkpoints checkpoints;
+
   std::uint64_t seed = 1;
   bool shuffle = true;
   bool deterministic = false;
@@ -114,6 +135,7 @@ struct Options {
   std::uint32_t compute_at_once = 0;           // replicas that compute at the same time; 0: as many as cores
   std::chrono::milliseconds deadline{60'000};  // no wait is longer than this
   std::uint32_t max_refusals = 3;              // a replica whose gradients are refused so often in a row is struck off
+  std::uint32_t min_replicas = 1;              // with fewer left training waits for others, at most the deadline
   std::map<std::uint32_t, double> slow;        // replica -> how many times slower (synthetic models and fit)
 
   // Any replica's step takes `straggle_factor` times as long, with this probability: chance slowness, by the seed
@@ -121,6 +143,9 @@ struct Options {
   double straggle_probability = 0;
   double straggle_factor = 1;
 
+  // News in words: a replica that was lost, a checkpoint that was made. From any thread; may be empty. Of replicas in
+  // this process: servers have their own.
+  std::function<void(const std::string&)> say;
   // What happened, for the checker of the promises; none: nothing is recorded.
   std::shared_ptr<history::Recorder> recorder;
   // When each replica computed, waited, pushed and pulled; none: nothing is timed.

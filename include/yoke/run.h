@@ -102,11 +102,15 @@ struct Summary {
     double mean_staleness = 0;
     double mean_step_seconds = 0;  // of its own work: from having the parameters to having the gradient
     std::string lost;              // why it left before the end; empty: it did not
+    std::uint64_t lives = 1;       // how often it joined
   };
   std::vector<PerReplica> replicas;
   // How often a sample counted in an epoch, over all epochs that were finished: 1 and 1. Both 0: no epoch was.
   std::uint32_t least_counted = 0, most_counted = 0;
-  std::string stopped;  // why it ended before its epochs or steps were over; empty: it did not
+  std::string stopped;             // why it ended before its epochs or steps were over; empty: it did not
+  std::uint64_t degraded = 0;      // updates made of fewer gradients than configured, because replicas were gone
+  std::string checkpoint;          // the newest that is whole; empty: none was made
+  std::string checkpoint_problem;  // why the last attempt failed; empty: it did not
 };
 
 // Runs `body` once a replica. Returns when all have returned. A replica whose body throws is lost: the job goes on

@@ -53,6 +53,7 @@ struct Assignment {
   std::uint64_t sequence = 0;  // which of this replica's assignments
   std::uint64_t step = 0;      // the update it is meant for
   std::uint32_t epoch = 0;
+  std::uint64_t counted = 0;           // samples that had counted when it was given out
   std::vector<std::uint64_t> samples;  // sample numbers; empty: the data has no size, and nothing is counted
   std::vector<std::uint64_t> ahead;    // what somebody will probably be asked for soon: to be prepared meanwhile
   bool idle = false;                   // mirrored: take part in the step, there is nothing to compute

@@ -14,7 +14,7 @@
 #include "yoke/error.h"
 #include "yoke/state.h"
 
-namespace yoke::train {
+namespace yoke::checkpoint {
 
 // What the header says of one tensor. `type` is as written in the file: a type this library does not compute with can
 // still be listed.
@@ -55,8 +55,13 @@ Result<State> read_model(const std::string& file);
 // One tensor of a file whose header was read.
 Result<StateTensor> read_tensor(const std::string& file, const ModelHeader& header, const TensorInfo& info);
 
+// What a file of these tensors begins with: the length and the header. Tensors that would not be read again, in the
+// order of their bytes, are Code::invalid_argument.
+Result<std::string> model_header_text(std::span<const TensorInfo> tensors,
+                                      const std::map<std::string, std::string>& about);
+
 // Whole or not at all, as write_whole promises. Larger elements come first, then names in order, so that every tensor
 // is aligned. A state that does not fit itself is Code::invalid_argument.
 Status write_model(const std::string& file, const State& state);
 
-}  // namespace yoke::train
+}  // namespace yoke::checkpoint

@@ -5,11 +5,11 @@
 #include <set>
 #include <vector>
 
-#include "train/model_file.h"
+#include "checkpoint/model_file.h"
 
 namespace {
 
-using namespace yoke::train;
+using namespace yoke::checkpoint;
 
 void check_promises(const ModelHeader& header, std::uint64_t file_bytes) {
   if (header.header_bytes + header.data_bytes != file_bytes || header.header_bytes < kLengthBytes) __builtin_trap();

@@ -1,11 +1,11 @@
-#include "train/header_json.h"
+#include "checkpoint/header_json.h"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
 
-namespace yoke::train {
+namespace yoke::checkpoint {
 namespace {
 
 constexpr std::size_t kMaxDimensions = 64;  // as many as the tools that write such files can make
@@ -116,4 +116,4 @@ Result<ModelHeader> read_header_json(std::string_view text) {
   return std::move(reader.header);
 }
 
-}  // namespace yoke::train
+}  // namespace yoke::checkpoint

@@ -1,4 +1,4 @@
-#include "train/model_file.h"
+#include "checkpoint/model_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -10,13 +10,11 @@
 #include <fstream>
 #include <iterator>
 
-#include "data/scratch_folder.h"
-#include "train/model_file_fixture.h"
+#include "base/scratch_folder.h"
+#include "checkpoint/model_file_fixture.h"
 
-namespace yoke::train {
+namespace yoke::checkpoint {
 namespace {
-
-using data::ScratchFolder;
 
 State sample_state() {
   State state;
@@ -95,7 +93,7 @@ TEST(ModelFile, AnotherReaderFindsTheValues) {
 
 TEST(ModelFile, ReplacesAFileAndWritesTheSameTwice) {
   ScratchFolder folder;
-  const auto file = folder.plain("m.safetensors", "what was there");
+  const auto file = folder.write("m.safetensors", "what was there");
   ASSERT_TRUE(write_model(file, sample_state()).ok());
   const auto first = text_of(file);
   auto turned = sample_state();
@@ -115,18 +113,18 @@ TEST(ModelFile, ReadingErrorsNameTheFile) {
   expect_error(read_tensor(absent, {}, {}), Code::missing, {absent, "No such file"});
   expect_error(read_model(folder.path()), Code::missing, {folder.path(), "not a file"});
   for (std::size_t length = 0; length < content(kTwo, 11).size(); ++length) {
-    const auto cut = folder.plain("cut.safetensors", content(kTwo, 11).substr(0, length));
+    const auto cut = folder.write("cut.safetensors", content(kTwo, 11).substr(0, length));
     expect_error(read_model(cut), Code::corrupt, {cut});
     expect_error(read_model_header(cut), Code::corrupt, {cut});
   }
-  const auto eighth = folder.plain("f8.safetensors", content(tensor("\"F8_E5M2\"", "[2]", "[0,2]"), 2));
+  const auto eighth = folder.write("f8.safetensors", content(tensor("\"F8_E5M2\"", "[2]", "[0,2]"), 2));
   EXPECT_TRUE(read_model_header(eighth).ok());
   expect_error(read_model(eighth), Code::unsupported, {eighth, "tensor 'w'", "F8_E5M2"});
 }
 
 TEST(ModelFile, AFileThatShrinksMeanwhileIsAnError) {
   ScratchFolder folder;
-  const auto file = folder.plain("m.safetensors", content(kTwo, 11));
+  const auto file = folder.write("m.safetensors", content(kTwo, 11));
   const auto header = read_model_header(file);
   ASSERT_TRUE(header.ok());
   std::filesystem::resize_file(file, header->header_bytes + 5);
@@ -153,7 +151,7 @@ TEST(ModelFile, WritingErrorsNameFileAndReasonAndLeaveNothing) {
   ScratchFolder folder;
   const auto nowhere = folder.path() + "/no/such/m.safetensors";
   expect_error(write_model(nowhere, sample_state()), Code::missing, {nowhere, "No such file or directory"});
-  const auto below = folder.plain("plain", "") + "/m.safetensors";
+  const auto below = folder.write("plain", "") + "/m.safetensors";
   expect_error(write_model(below, sample_state()), Code::missing, {below, "Not a directory"});
   const auto taken = folder.path() + "/taken";
   std::filesystem::create_directory(taken);
@@ -164,7 +162,7 @@ TEST(ModelFile, WritingErrorsNameFileAndReasonAndLeaveNothing) {
 // A limit on the size of files stands in for a disk that is full.
 TEST(ModelFile, AFullDiskLeavesWhatWasThere) {
   ScratchFolder folder;
-  const auto file = folder.plain("m.safetensors", "what was there");
+  const auto file = folder.write("m.safetensors", "what was there");
   State large;
   large.tensors = {{"w", DType::u8, {1 << 20}, std::vector<std::byte>(1 << 20)}};
   const auto before = std::signal(SIGXFSZ, SIG_IGN);
@@ -182,4 +180,4 @@ TEST(ModelFile, AFullDiskLeavesWhatWasThere) {
 }
 
 }  // namespace
-}  // namespace yoke::train
+}  // namespace yoke::checkpoint

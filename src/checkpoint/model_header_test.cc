@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "train/model_file.h"
-#include "train/model_file_fixture.h"
+#include "checkpoint/model_file.h"
+#include "checkpoint/model_file_fixture.h"
 
-namespace yoke::train {
+namespace yoke::checkpoint {
 namespace {
 
 Result<ModelHeader> parse(const std::string& text) { return parse_model_header(bytes_of(text), text.size()); }
@@ -140,4 +140,4 @@ TEST(ModelHeader, MessagesAreFitForATerminal) {
 }
 
 }  // namespace
-}  // namespace yoke::train
+}  // namespace yoke::checkpoint

@@ -7,16 +7,20 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 
-namespace yoke::history {
+namespace yoke {
 
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "yoke-history-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "yoke-test-XXXXXX").string();
     path_ = ::mkdtemp(name.data());
   }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
@@ -31,4 +35,4 @@ class ScratchFolder {
   std::string path_;
 };
 
-}  // namespace yoke::history
+}  // namespace yoke

@@ -1,4 +1,4 @@
-#include "train/model_file.h"
+#include "checkpoint/model_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-namespace yoke::train {
+namespace yoke::checkpoint {
 namespace {
 
 class InputFile {
@@ -115,4 +115,4 @@ Result<StateTensor> read_tensor(const std::string& file, const ModelHeader& head
   return input ? tensor_of(*input, file, header, info) : input.error();
 }
 
-}  // namespace yoke::train
+}  // namespace yoke::checkpoint

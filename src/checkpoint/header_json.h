@@ -3,13 +3,13 @@
 
 #include <string_view>
 
-#include "train/model_file.h"
+#include "checkpoint/model_file.h"
 
-namespace yoke::train {
+namespace yoke::checkpoint {
 
 // Tensors (as they are listed) and words about the model; the rest of the header is left alone, and whether offsets and
 // shapes make sense is not asked. Anything but that, and anything twice, is Code::corrupt. Nothing nests deeper than
 // the format does, so no input can exhaust the stack.
 Result<ModelHeader> read_header_json(std::string_view text);
 
-}  // namespace yoke::train
+}  // namespace yoke::checkpoint

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <tuple>
 
-#include "train/header_json.h"
-#include "train/model_file.h"
+#include "checkpoint/header_json.h"
+#include "checkpoint/model_file.h"
 
-namespace yoke::train {
+namespace yoke::checkpoint {
 namespace {
 
 Error corrupt(std::string why) { return {Code::corrupt, std::move(why)}; }
@@ -86,4 +86,4 @@ Result<ModelHeader> parse_model_header(std::span<const std::byte> beginning, std
   return header;
 }
 
-}  // namespace yoke::train
+}  // namespace yoke::checkpoint

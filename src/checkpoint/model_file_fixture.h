@@ -10,7 +10,7 @@
 
 #include "yoke/error.h"
 
-namespace yoke::train {
+namespace yoke::checkpoint {
 
 inline std::vector<std::byte> bytes_of(const std::string& text) {
   const auto bytes = std::as_bytes(std::span(text));
@@ -41,4 +41,4 @@ inline std::string tensor(const std::string& type, const std::string& shape, con
   return R"({"w":{"dtype":)" + type + R"(,"shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
 }
 
-}  // namespace yoke::train
+}  // namespace yoke::checkpoint
