@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "core/standing.h"
 #include "wire/messages.h"
 
 namespace yoke::core {
@@ -44,6 +45,11 @@ struct BlockReduced {
   Version version = 0;
 };
 
+// Mirror is done: this shard's next version lies in a second place.
+struct Mirrored {
+  Version version = 0;
+};
+
 // The connection to a peer broke and is there again: what was under way is lost, in both directions.
 struct Reset {
   Address peer;
@@ -60,7 +66,35 @@ struct Stop {
   std::string reason;
 };
 
-using Event = std::variant<Received, Verified, BlockMeasured, BlockReduced, Reset, Down, Stop>;
+// A replica is to be taken out in good order: what it works on still counts, and it is told to go then.
+struct Drain {
+  ReplicaId replica = 0;
+  std::string reason;
+};
+
+// To the sequencer: a checkpoint is to be taken of the first version that can be had and is not older than `at_least`.
+struct TakeCheckpoint {
+  std::uint64_t token = 0;  // its name; not 0, and never used before
+  Version at_least = 0;
+};
+
+// To a shard: Capture is done, its part lies on the disk; or it failed.
+struct Captured {
+  std::uint64_t token = 0;
+  bool ok = true;
+  std::uint64_t sum = 0;  // of the file that lists the part's files
+  std::string reason;     // when not ok
+};
+
+// To the sequencer: Seal is done, the checkpoint can be seen; or it failed.
+struct Sealed {
+  std::uint64_t token = 0;
+  bool ok = true;
+  std::string reason;  // when not ok
+};
+
+using Event = std::variant<Received, Verified, BlockMeasured, BlockReduced, Mirrored, Reset, Down, Stop, Drain,
+                           TakeCheckpoint, Captured, Sealed>;
 
 // --- effects ---
 
@@ -99,6 +133,11 @@ struct Reduce {
   double scale = 1;
 };
 
+// A shard's, where each slice is held twice: bring what was made to its twin. Answer: Mirrored.
+struct Mirror {
+  Version version = 0;
+};
+
 // Version `version` of this shard's blocks is what replicas see from now on.
 struct Publish {
   Version version = 0;
@@ -114,7 +153,35 @@ struct Say {
   std::string text;
 };
 
-using Effect = std::variant<Send, Verify, Measure, Reduce, Publish, Release, Say>;
+// A shard's: hold what its blocks and the optimizer are in this version, which is the present one, and bring it to the
+// disk while training goes on. Answer: Captured.
+struct Capture {
+  std::uint64_t token = 0;
+  Version version = 0;
+};
+
+// The sequencer's: every part of the checkpoint lies on the disk. Write the rest of it and make it visible. Answer:
+// Sealed.
+struct Seal {
+  std::uint64_t token = 0;
+  Standing standing;
+  std::vector<std::uint64_t> sums;  // by shard, as Captured had them
+};
+
+// The sequencer's: the checkpoint failed, and why. What there is of it can go.
+struct Discard {
+  std::uint64_t token = 0;
+  std::string reason;
+};
+
+// The sequencer's: the checkpoint is whole and can be seen; whoever asked for it may be told.
+struct Announce {
+  std::uint64_t token = 0;
+  Version version = 0;
+};
+
+using Effect =
+    std::variant<Send, Verify, Measure, Reduce, Mirror, Publish, Release, Say, Capture, Seal, Discard, Announce>;
 using Effects = std::vector<Effect>;
 
 }  // namespace yoke::core

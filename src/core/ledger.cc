@@ -11,6 +11,23 @@ Ledger::Ledger(LedgerOptions options) : options_(std::move(options)) {
             [](const auto& a, const auto& b) { return a.from_epoch < b.from_epoch; });
 }
 
+Ledger::Ledger(LedgerOptions options, const LedgerStanding& standing) : Ledger(std::move(options)) {
+  epoch_ = standing.epoch;
+  cursor_ = standing.cursor;
+  if (!planted(Bug::forget_returned_ranges_at_resume))
+    returned_.assign(standing.returned.begin(), standing.returned.end());
+  counted_ = standing.counted;
+  counted_epochs_ = standing.counted_epochs;
+}
+
+LedgerStanding Ledger::standing(const std::vector<wire::Range>& outstanding) const {
+  LedgerStanding standing{epoch_, cursor_, {}, counted_, counted_epochs_};
+  for (const auto& range : outstanding)
+    if (range.size() > 0) standing.returned.push_back(range);
+  standing.returned.insert(standing.returned.end(), returned_.begin(), returned_.end());
+  return standing;
+}
+
 std::uint32_t Ledger::batch_in(std::uint32_t epoch) const {
   std::uint32_t batch = options_.batch;
   for (const auto& change : options_.batch_schedule)

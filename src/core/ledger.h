@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/standing.h"
 #include "wire/messages.h"
 #include "yoke/options.h"
 
@@ -26,6 +27,8 @@ struct LedgerOptions {
 class Ledger {
  public:
   explicit Ledger(LedgerOptions options);
+  // Goes on from where another stood, with the same number of samples; the batch and the epochs may be others.
+  Ledger(LedgerOptions options, const LedgerStanding& standing);
 
   // The next range to work on: one that came back, else from the cursor. None: all is handed out (for now, or for
   // good).
@@ -37,9 +40,13 @@ class Ledger {
   // The range's gradient was applied.
   void count(const wire::Range& range);
 
+  // Where it stands. Ranges that were taken and are not settled are given in `outstanding`, in the order in which they
+  // are to be handed out again: before all others.
+  LedgerStanding standing(const std::vector<wire::Range>& outstanding) const;
+
   // Epochs of which every sample has counted.
   std::uint32_t epochs_counted() const { return counted_epochs_; }
-  bool exhausted() const { return counted_epochs_ == options_.epochs; }
+  bool exhausted() const { return counted_epochs_ >= options_.epochs; }
   std::uint64_t samples() const { return options_.samples; }
   // Samples a range has in this epoch.
   std::uint32_t batch_in(std::uint32_t epoch) const;

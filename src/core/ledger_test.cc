@@ -63,6 +63,34 @@ TEST(LedgerTest, TheBatchChangesWithTheEpoch) {
   EXPECT_EQ(sizes, (std::vector<std::uint64_t>{2, 2, 2, 3, 3, 6}));
 }
 
+TEST(LedgerTest, GoesOnFromWhereAnotherStood) {
+  const LedgerOptions options{.samples = 10, .batch = 2, .epochs = 2};
+  Ledger ledger(options);
+  const auto counted = *ledger.take(), refused = *ledger.take(), outstanding = *ledger.take();
+  ledger.count(counted);
+  ledger.put_last(refused);
+  const auto standing = ledger.standing({outstanding, {0, 6, 6}});
+  EXPECT_EQ(standing, (LedgerStanding{0, 6, {outstanding, refused}, {{0, 2}}, 0}));
+  Ledger next(options, standing);
+  EXPECT_EQ(next.standing({}), standing);
+  EXPECT_EQ(next.take(), outstanding);
+  EXPECT_EQ(next.take(), refused);
+  EXPECT_EQ(next.take(), (Range{0, 6, 8}));
+}
+
+TEST(LedgerTest, AnotherBatchAndOtherEpochsGoOnToo) {
+  Ledger larger({.samples = 10, .batch = 5}, {0, 6, {{0, 2, 4}}, {{0, 4}}, 0});
+  EXPECT_EQ(larger.take(), (Range{0, 2, 4}));
+  EXPECT_EQ(larger.take(), (Range{0, 6, 10}));
+  Ledger smaller({.samples = 10, .batch = 1}, {0, 6, {{0, 2, 4}}, {{0, 4}}, 0});
+  EXPECT_EQ(smaller.take(), (Range{0, 2, 3}));
+  EXPECT_EQ(smaller.take(), (Range{0, 3, 4}));
+  const LedgerStanding over{1, 10, {}, {}, 2};
+  EXPECT_TRUE(Ledger({.samples = 10, .epochs = 1}, over).exhausted());
+  Ledger longer({.samples = 10, .batch = 10, .epochs = 3}, over);
+  EXPECT_EQ(longer.take(), (Range{2, 0, 10}));
+}
+
 // Against the obvious model: a count for each sample of each epoch, and who holds it.
 TEST(LedgerTest, EverySampleIsInOnePlaceAlways) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -76,6 +104,11 @@ TEST(LedgerTest, EverySampleIsInOnePlaceAlways) {
     std::vector<std::vector<int>> held(options.epochs, std::vector<int>(options.samples)), counted = held;
     std::vector<Range> out;
     for (int deed = 0; deed < 2000 && !ledger.exhausted(); ++deed) {
+      if (below(50) == 0) {  // the job dies and goes on: what was out is handed out again
+        ledger = Ledger(options, ledger.standing(out));
+        out.clear();
+        for (auto& epoch : held) std::fill(epoch.begin(), epoch.end(), 0);
+      }
       if (below(2) == 0) {
         const auto range = ledger.take();
         if (!range) {

@@ -16,6 +16,15 @@ enum class Bug {
   advance_the_schedule_on_a_drop,
   ignore_the_staleness_bound,
   commit_before_every_shard,
+  announce_before_rename,
+  forget_returned_ranges_at_resume,
+  newcomer_with_an_old_version,
+  capture_before_the_mark,
+  keep_counting_a_drained_replica,
+  skip_an_fsync,
+  tell_before_the_twin_has_it,
+  form_from_an_older_version,
+  take_the_standing_of_another_version,
 };
 
 #ifdef YOKE_PLANTED_BUGS

@@ -41,7 +41,9 @@ void ReplicaSide::on(const Event& event, Time, Effects& out) {
   } else if (const auto* over = std::get_if<Done>(&received->message)) {
     done_ = *over;
   } else if (const auto* turned = std::get_if<Turned>(&received->message)) {
-    if (turned->life == life_) turned_ = turned->reason;
+    if (turned->life != life_) return;
+    turned_ = turned->reason.empty() ? "no reason was given" : turned->reason;
+    drained_ = turned->drained;
   }
 }
 

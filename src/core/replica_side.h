@@ -38,6 +38,8 @@ class ReplicaSide {
   Version final_version() const { return done_ ? done_->version : 0; }
   // Why it may not take part; empty: it may.
   const std::string& turned_away() const { return turned_; }
+  // It was asked to go, and nothing is wrong with it; turned_away() says why.
+  bool drained() const { return drained_; }
 
  private:
   void take_next(Effects& out);
@@ -58,6 +60,7 @@ class ReplicaSide {
   std::map<BlockId, Pushed> pushed_;
   std::optional<Done> done_;
   std::string turned_;
+  bool drained_ = false;
 };
 
 }  // namespace yoke::core

@@ -93,9 +93,17 @@ TEST(ReplicaSideTest, IsNotMovedByWhatIsMeantForAnotherLife) {
   EXPECT_TRUE(b.side.turned_away().empty());
   b.hear<Pull>(Turned{kLife, "struck off"});
   EXPECT_EQ(b.side.turned_away(), "struck off");
+  EXPECT_FALSE(b.side.drained());
   b.hear<Pull>(Done{12, "over"});
   EXPECT_TRUE(b.side.done());
   EXPECT_EQ(b.side.final_version(), 12u);
+}
+
+TEST(ReplicaSideTest, KnowsThatItWasAskedToGo) {
+  Bench b;
+  b.hear<Pull>(Turned{kLife, "", true});
+  EXPECT_FALSE(b.side.turned_away().empty());
+  EXPECT_TRUE(b.side.drained());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/planted.h"
 #include "core/schedule.h"
@@ -11,8 +12,18 @@
 
 namespace yoke::core {
 
-Sequencer::Sequencer(SequencerOptions options)
-    : options_(std::move(options)), members_(options_.replicas), reduced_(options_.shards, 0) {}
+Sequencer::Sequencer(SequencerOptions options, std::optional<Standing> standing)
+    : options_(std::move(options)),
+      members_(options_.replicas),
+      from_(std::move(standing)),
+      reduced_(options_.shards, 0),
+      checkpoints_(options_.shards) {
+  if (!from_) return;
+  decided_ = committed_ = from_->version;
+  std::fill(reduced_.begin(), reduced_.end(), from_->version);
+  samples_decided_ = from_->samples_decided;
+  warmup_end_ = from_->warmup_end;
+}
 
 void Sequencer::on(const Event& event, Time, Effects& out) {
   if (const auto* received = std::get_if<Received>(&event)) {
@@ -20,12 +31,19 @@ void Sequencer::on(const Event& event, Time, Effects& out) {
     if (const auto* m = std::get_if<Report>(&received->message)) on_report(*m, out);
     if (const auto* m = std::get_if<wire::Measured>(&received->message)) on_measured(*m, out);
     if (const auto* m = std::get_if<wire::Reduced>(&received->message)) on_reduced(*m, out);
+    if (const auto* m = std::get_if<PartSaved>(&received->message)) checkpoints_.on_part(*m, out);
   } else if (const auto* reset = std::get_if<Reset>(&event)) {
     if (reset->peer.role == Address::Role::shard) on_shard_reset(reset->peer.id, out);
   } else if (const auto* down = std::get_if<Down>(&event)) {
     on_down(down->life, down->reason, out);
   } else if (const auto* stop = std::get_if<Stop>(&event)) {
     on_stop(stop->reason);
+  } else if (const auto* drain = std::get_if<Drain>(&event)) {
+    on_drain(*drain);
+  } else if (const auto* request = std::get_if<TakeCheckpoint>(&event)) {
+    checkpoints_.ask(*request);
+  } else if (const auto* sealed = std::get_if<Sealed>(&event)) {
+    checkpoints_.on_sealed(*sealed, out);
   }
   advance(out);
 }
@@ -39,10 +57,23 @@ void Sequencer::on_hello(const Hello& hello, Effects& out) {
                                                 hello.life.replica, hello.samples, hello.batch, samples_, batch_)}});
     return;
   }
+  if (!has_data_ && from_ && hello.samples != from_->samples) {
+    out.push_back(
+        Send{to, Turned{hello.life, fmt::format("replica {} has {} samples, and the checkpoint was made with {} "
+                                                "samples: go on with the same data, or begin anew",
+                                                hello.life.replica, hello.samples, from_->samples)}});
+    return;
+  }
   const bool replaces = members_.alive(hello.life.replica) && !members_.alive(hello.life);
   const auto decision = members_.hello(hello.life);
   if (decision.kind == JoinDecision::Kind::refused) {
-    out.push_back(Send{to, Turned{hello.life, decision.reason}});
+    const auto it = replicas_.find(hello.life.replica);
+    if (it == replicas_.end() || !it->second.drained || it->second.drained->life != hello.life) {
+      out.push_back(Send{to, Turned{hello.life, decision.reason}});
+      return;
+    }
+    if (it->second.last_verdict) out.push_back(Send{to, Settled{*it->second.last_verdict}});
+    out.push_back(Send{to, *it->second.drained});
     return;
   }
   if (decision.kind == JoinDecision::Kind::again) return resend(hello.life, out);
@@ -51,8 +82,10 @@ void Sequencer::on_hello(const Hello& hello, Effects& out) {
     has_data_ = true;
     samples_ = hello.samples;
     batch_ = std::max(1u, hello.batch);
-    if (samples_ > 0)
-      ledger_.emplace(LedgerOptions{samples_, batch_, options_.batch_schedule, options_.epochs, !options_.async});
+    if (samples_ > 0) {
+      const LedgerOptions options{samples_, batch_, options_.batch_schedule, options_.epochs, !options_.async};
+      from_ && from_->ledger ? ledger_.emplace(options, *from_->ledger) : ledger_.emplace(options);
+    }
   }
   auto& replica = replicas_[hello.life.replica];
   if (replica.open) {  // the former life's: a whole gradient stands, an unfinished one never will be
@@ -79,7 +112,7 @@ void Sequencer::resend(const Life& life, Effects& out) {
   if (replica.last_verdict) out.push_back(Send{to, Settled{*replica.last_verdict}});
   if (replica.open && open_.contains(*replica.open)) {
     const auto& work = open_.at(*replica.open);
-    out.push_back(Send{to, Assign{*replica.open, work.step, work.range}});
+    out.push_back(Send{to, Assign{*replica.open, work.step, work.range, work.counted}});
   }
   if (done_) out.push_back(Send{to, Done{committed_, "training is over"}});
 }
@@ -142,6 +175,23 @@ void Sequencer::on_stop(const std::string& reason) {
   if (!done_ && stop_.empty()) stop_ = reason.empty() ? "it was stopped" : reason;
 }
 
+void Sequencer::on_drain(const Drain& drain) {
+  if (members_.alive(drain.replica)) replicas_.at(drain.replica).draining = drain.reason;
+}
+
+void Sequencer::let_go(Effects& out) {
+  if (done_) return;
+  for (const auto& life : members_.all_alive()) {
+    auto& replica = replicas_.at(life.replica);
+    if (!replica.draining) continue;
+    // Too few to decide anything: a complete gradient stands, and its replica need not wait for it.
+    if (replica.open && (!short_handed() || unfinished(*replica.open))) continue;
+    replica.drained = Turned{life, *replica.draining, true};
+    out.push_back(Send{replica_at(life.replica), *replica.drained});
+    on_down(life, *replica.draining, out);
+  }
+}
+
 Verdict Sequencer::turn_away(const GradientId& gradient, Fate fate, std::string reason) {
   const auto it = open_.find(gradient);
   const auto& work = it->second;
@@ -174,11 +224,40 @@ void Sequencer::tell(const Verdict& verdict, Effects& out) {
 // --- deciding ---
 
 void Sequencer::advance(Effects& out) {
-  if (!has_data_ || !members_.complete() || done_) return;
-  if (over()) return finish(out);
+  let_go(out);
+  if (!has_data_ || !members_.complete()) return;
+  if (!done_ && over()) finish(out);
+  mark(out);
+  if (done_) return;
   // Before deciding: whoever can still take part in this step gets the chance, or a refused gradient would shrink it.
   hand_out(out);
-  if (!options_.async) decide_step(out);
+  if (options_.async) {
+    const auto waiting = whole_;  // until enough replicas were there to decide
+    for (const auto& gradient : waiting) decide_one(gradient, out);
+  } else {
+    decide_step(out);
+  }
+  let_go(out);
+}
+
+void Sequencer::mark(Effects& out) {
+  const auto* request = checkpoints_.due();
+  if (!request || (decided_ < request->at_least && !done_)) return;
+  // While too few are there to go on, nobody knows how long: what they work on counts as given back.
+  if (!options_.async && (decided_ != committed_ || !(open_.empty() || short_handed()))) return;
+  append({.mark = request->token, .reason = "a checkpoint"}, out);
+  checkpoints_.begin(standing());
+}
+
+Standing Sequencer::standing() const {
+  Standing standing{decided_, samples_, batch_, {}, samples_decided_, warmup_end_};
+  if (!ledger_) return standing;
+  std::vector<Range> outstanding;
+  for (const auto& [gradient, work] : open_)
+    if (work.range) outstanding.push_back(*work.range);
+  std::sort(outstanding.begin(), outstanding.end());
+  standing.ledger = ledger_->standing(outstanding);
+  return standing;
 }
 
 bool Sequencer::unfinished(const GradientId& gradient) const {
@@ -187,7 +266,7 @@ bool Sequencer::unfinished(const GradientId& gradient) const {
 }
 
 void Sequencer::decide_step(Effects& out) {
-  if (decided_ != committed_ || open_.empty() || enough()) return;
+  if (decided_ != committed_ || open_.empty() || enough() || short_handed()) return;
   const auto whole = static_cast<std::uint32_t>(whole_.size());
   const auto working = static_cast<std::uint32_t>(open_.size()) - std::min<std::uint32_t>(whole, open_.size());
   const auto quorum = judge_quorum({wanted(), whole, working, members_.count_alive()});
@@ -228,7 +307,7 @@ void Sequencer::decide_step(Effects& out) {
 }
 
 void Sequencer::decide_one(const GradientId& gradient, Effects& out) {
-  if (enough()) return;  // `finish` will turn it away
+  if (short_handed() || enough()) return;  // it waits, or `finish` will turn it away
   const auto& work = open_.at(gradient);
   const auto staleness = decided_ - std::min(work.base, decided_);
   const auto judged = judge_staleness(options_.stale, staleness);
@@ -262,6 +341,7 @@ void Sequencer::append(Record record, Effects& out) {
     if (warm) warmup_end_ = decided_;
     // Asynchronous gradients are clipped one by one at the replica; only a mean has to be measured here.
     record.clip = options_.clip_norm > 0 && !options_.async;
+    if (options_.everybody) record.standing = standing();
   }
   to_shards(record, out);
   log_.emplace(record.index, std::move(record));
@@ -276,6 +356,11 @@ double Sequencer::rate() const {
   progress.total_samples = options_.steps > 0 ? static_cast<double>(options_.steps) * progress.update_samples
                                               : progress.epoch_samples * options_.epochs;
   return rate_at(options_.schedule, progress);
+}
+
+std::uint32_t Sequencer::epochs_counted() const {
+  if (ledger_) return ledger_->epochs_counted();
+  return from_ && from_->ledger ? from_->ledger->counted_epochs : 0;
 }
 
 // --- committing ---
@@ -344,13 +429,31 @@ bool Sequencer::stands(ReplicaId replica) const {
   return std::any_of(whole_.begin(), whole_.end(), [&](const auto& id) { return id.life.replica == replica; });
 }
 
-bool Sequencer::may_work(const Life& life) const {
+std::uint32_t Sequencer::count_in() const {
+  std::uint32_t count = members_.count_alive();
+  if (planted(Bug::keep_counting_a_drained_replica))
+    for (const auto& [id, replica] : replicas_) count += replica.drained && !members_.alive(id);
+  return count;
+}
+
+bool Sequencer::free(const Life& life) const {
   const auto& replica = replicas_.at(life.replica);
-  if (replica.open) return false;
-  if (stands(life.replica)) return false;
+  return !replica.open && !replica.draining && !stands(life.replica);
+}
+
+bool Sequencer::comes_first(const Life& life) const {
+  const auto lives = members_.all_alive();
+  const auto first = std::find_if(lives.begin(), lives.end(),
+                                  [&](const auto& other) { return !replicas_.at(other.replica).draining; });
+  return first != lives.end() && *first == life;
+}
+
+bool Sequencer::may_work(const Life& life) const {
+  if (!free(life)) return false;
+  const auto& replica = replicas_.at(life.replica);
   // After a warm-up the others join from what came out of it, and so not before that is committed.
   const bool warm = warming_up() || committed_ < warmup_end_;
-  if (warm && (members_.all_alive().front() != life || anybody_works())) return false;
+  if (warm && (!comes_first(life) || anybody_works())) return false;
   if (options_.async && options_.stale.max_lead) {
     std::uint64_t slowest = replica.settled;
     for (const auto& other : members_.all_alive()) slowest = std::min(slowest, replicas_.at(other.replica).settled);
@@ -361,7 +464,7 @@ bool Sequencer::may_work(const Life& life) const {
 
 void Sequencer::hand_out(Effects& out) {
   if (!options_.async && decided_ != committed_) return;
-  if (enough()) return;
+  if (enough() || short_handed()) return;
   // Winners first: when the ranges of an epoch run out, it is the slow that go without.
   auto lives = members_.all_alive();
   std::stable_sort(lives.begin(), lives.end(), [&](const auto& a, const auto& b) {
@@ -376,7 +479,7 @@ void Sequencer::hand_out(Effects& out) {
   if (!options_.everybody || open_.empty()) return;
   const Range nothing{ledger_ ? ledger_->epoch() : 0, 0, 0};
   for (const auto& life : lives)
-    if (!replicas_.at(life.replica).open && !stands(life.replica)) assign(life, nothing, out);
+    if (free(life)) assign(life, nothing, out);
 }
 
 void Sequencer::assign(const Life& life, std::optional<Range> range, Effects& out) {
@@ -386,8 +489,14 @@ void Sequencer::assign(const Life& life, std::optional<Range> range, Effects& ou
   // While one warms up the others stand still: they are not behind, and must not stop it.
   replica.warming = warming_up();
   const auto samples = range ? static_cast<std::uint32_t>(range->size()) : batch_;
-  open_[id] = {.step = committed_, .range = range, .samples = samples, .reported = std::vector<bool>(options_.shards)};
-  out.push_back(Send{replica_at(life.replica), Assign{id, committed_, range}});
+  const bool old = planted(Bug::newcomer_with_an_old_version) && id.sequence == 1 && committed_ > 0;
+  const Assign work{id, committed_ - old, range, static_cast<std::uint64_t>(samples_decided_)};
+  open_[id] = {.step = work.step,
+               .range = range,
+               .samples = samples,
+               .counted = work.counted,
+               .reported = std::vector<bool>(options_.shards)};
+  out.push_back(Send{replica_at(life.replica), work});
 }
 
 bool Sequencer::over() const {
@@ -397,7 +506,9 @@ bool Sequencer::over() const {
 
 void Sequencer::finish(Effects& out) {
   Record record{.reason = "training is over"};
-  while (!open_.empty()) record.turned_away.push_back(turn_away(open_.begin()->first, Fate::dropped, record.reason));
+  // The last one first: each goes to the head of the queue, and they should come out in their order.
+  while (!open_.empty())
+    record.turned_away.push_back(turn_away(std::prev(open_.end())->first, Fate::dropped, record.reason));
   const auto turned_away = record.turned_away;
   if (!turned_away.empty()) append(std::move(record), out);
   for (const auto& verdict : turned_away) tell(verdict, out);
@@ -413,6 +524,9 @@ void Sequencer::to_shards(const Message& message, Effects& out) const {
 std::string Sequencer::waiting_for() const {
   if (!members_.complete())
     return fmt::format("replicas to join ({} of {} are there)", members_.count_alive(), options_.replicas);
+  if (const auto there = members_.count_alive(); short_handed())
+    return fmt::format("replicas to join: {} {} there, at least {} are needed (--min-replicas)", there,
+                       there == 1 ? "is" : "are", options_.min_replicas);
   std::string names;
   for (const auto& [id, work] : open_)
     if (!work.whole)

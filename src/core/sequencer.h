@@ -9,6 +9,9 @@
 // One assignment a replica is open at a time, and a gradient is the answer to one assignment: so it is decided once,
 // however often it is sent. Whatever may be lost with a connection is sent again when the peer asks (Hello) or the
 // driver says that the connection was reset; every message may arrive twice, late, or out of order.
+//
+// A checkpoint is a mark in the log, and never delays a step. Synchronous: between two steps, when nobody works.
+// Asynchronous: as soon as the version asked for is decided; what is being worked on then counts as given back.
 #pragma once
 
 #include <map>
@@ -16,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "core/checkpoints.h"
 #include "core/effects.h"
 #include "core/ledger.h"
 #include "core/membership.h"
@@ -39,16 +43,19 @@ struct SequencerOptions {
   StaleOptions stale;
   double clip_norm = 0;
   std::uint32_t max_refusals = 3;
+  std::uint32_t min_replicas = 1;  // with fewer in the job nothing is decided
 };
 
 class Sequencer {
  public:
-  explicit Sequencer(SequencerOptions options);
+  // With a standing it goes on from there: the shards have its version, and the data its size. The batch and all of the
+  // options may be others than they were.
+  explicit Sequencer(SequencerOptions options, std::optional<Standing> standing = {});
 
   void on(const Event& event, Time now, Effects& out);
 
   Version committed() const { return committed_; }
-  std::uint32_t epochs_counted() const { return ledger_ ? ledger_->epochs_counted() : 0; }
+  std::uint32_t epochs_counted() const;
   bool done() const { return done_; }
   // Why training was ended before its epochs or steps were over; empty: it was not.
   const std::string& stopped() const { return stop_; }
@@ -56,6 +63,8 @@ class Sequencer {
   bool alive(ReplicaId replica) const { return members_.alive(replica); }
   // Why a replica takes part no more; empty: it does, or never has.
   const std::string& why_gone(ReplicaId replica) const { return members_.why_down(replica); }
+  // A checkpoint is under way, or waits to be begun.
+  bool checkpointing() const { return checkpoints_.busy(); }
   // Who is being waited for, in words: for the error when a deadline passes.
   std::string waiting_for() const;
 
@@ -65,6 +74,7 @@ class Sequencer {
     Version step = 0;
     std::optional<Range> range;
     std::uint32_t samples = 0;
+    std::uint64_t counted = 0;   // as Assign says it
     std::vector<bool> reported;  // by shard
     std::uint32_t reports = 0;
     Version base = 0;
@@ -74,10 +84,12 @@ class Sequencer {
     Sequence last_sequence = 0;
     std::optional<GradientId> open;  // what it works on
     std::optional<Verdict> last_verdict;
-    std::uint64_t settled = 0;   // gradients decided, for the bound on the lead
-    bool warming = false;        // its work is part of the warm-up, and does not count in `settled`
-    std::uint32_t refusals = 0;  // in a row
-    bool won = true;             // its last gradient counted
+    std::uint64_t settled = 0;            // gradients decided, for the bound on the lead
+    bool warming = false;                 // its work is part of the warm-up, and does not count in `settled`
+    std::uint32_t refusals = 0;           // in a row
+    bool won = true;                      // its last gradient counted
+    std::optional<std::string> draining;  // it is to go when what it works on is settled, and why
+    std::optional<Turned> drained;        // what it was told when it went
   };
 
   void on_hello(const Hello& hello, Effects& out);
@@ -87,13 +99,20 @@ class Sequencer {
   void on_shard_reset(ShardId shard, Effects& out);
   void on_down(const Life& life, const std::string& reason, Effects& out);
   void on_stop(const std::string& reason);
+  void on_drain(const Drain& drain);
 
   void advance(Effects& out);  // decides, hands out and ends whatever can be
+  void let_go(Effects& out);   // of those that are draining, once they are free
+  void mark(Effects& out);     // begins the checkpoint that was asked for, when it can be
+  Standing standing() const;
   void decide_step(Effects& out);
   void decide_one(const GradientId& gradient, Effects& out);
   void append(Record record, Effects& out);
   void commit(Effects& out);
   void hand_out(Effects& out);
+  bool free(const Life& life) const;
+  // Of those that stay it has the lowest number: the one that warms up.
+  bool comes_first(const Life& life) const;
   bool may_work(const Life& life) const;
   bool anybody_works() const;
   bool stands(ReplicaId replica) const;
@@ -109,6 +128,9 @@ class Sequencer {
   // Open, and not complete on every shard.
   bool unfinished(const GradientId& gradient) const;
   bool warming_up() const;
+  // Too few are in the job: nothing is handed out and nothing applied until others come.
+  bool short_handed() const { return count_in() < options_.min_replicas; }
+  std::uint32_t count_in() const;
   // Replicas whose samples make a step, and those that take part in it.
   std::uint32_t contributors() const { return warming_up() ? 1 : options_.replicas - options_.spares; }
   std::uint32_t wanted() const { return options_.everybody ? options_.replicas : contributors(); }
@@ -120,6 +142,7 @@ class Sequencer {
 
   SequencerOptions options_;
   Membership members_;
+  std::optional<Standing> from_;  // what it goes on from
   std::optional<Ledger> ledger_;
   bool has_data_ = false;      // somebody said how large the data is
   std::uint64_t samples_ = 0;  // 0: no ledger
@@ -138,6 +161,7 @@ class Sequencer {
   std::map<Version, double> scales_;
   Version warmup_end_ = 0;  // the last version that only one replica worked on
   double samples_decided_ = 0;
+  Checkpoints checkpoints_;
   std::string stop_;
   bool done_ = false;
 };

@@ -8,7 +8,13 @@
 
 namespace yoke::core {
 
-Shard::Shard(ShardId id, const BlockPlan& plan) : id_(id), plan_(plan), blocks_(plan.of_shard.at(id)) {}
+Shard::Shard(ShardId id, const BlockPlan& plan, Version committed, bool twin)
+    : id_(id),
+      plan_(plan),
+      blocks_(plan.of_shard.at(id)),
+      twin_(twin),
+      committed_(committed),
+      commit_through_(committed) {}
 
 void Shard::on(const Event& event, Time, Effects& out) {
   if (const auto* received = std::get_if<Received>(&event)) {
@@ -16,7 +22,8 @@ void Shard::on(const Event& event, Time, Effects& out) {
     if (const auto* m = std::get_if<Pull>(&received->message)) on_pull(*m, out);
     if (const auto* m = std::get_if<Fence>(&received->message)) on_fence(m->life, out);
     if (const auto* m = std::get_if<Record>(&received->message); m && m->index >= next_index_) {
-      records_.emplace(m->index, *m);
+      if (records_.emplace(m->index, *m).second && planted(Bug::capture_before_the_mark) && m->mark)
+        out.push_back(Capture{m->mark, committed_});
       next_record(out);
     }
     if (const auto* m = std::get_if<Scale>(&received->message);
@@ -34,6 +41,10 @@ void Shard::on(const Event& event, Time, Effects& out) {
     on_measured(*measured, out);
   } else if (const auto* reduced = std::get_if<BlockReduced>(&event)) {
     on_reduced(*reduced, out);
+  } else if (const auto* mirrored = std::get_if<Mirrored>(&event)) {
+    on_mirrored(*mirrored, out);
+  } else if (const auto* captured = std::get_if<Captured>(&event)) {
+    on_captured(*captured, out);
   } else if (const auto* reset = std::get_if<Reset>(&event)) {
     if (reset->peer == kSequencer) say_again(out);
   }
@@ -157,6 +168,11 @@ void Shard::next_record(Effects& out) {
     records_.erase(it);
     ++next_index_;
     for (const auto& verdict : record.turned_away) settle(verdict.gradient, out);
+    if (record.mark) {
+      mark_ = record.mark;
+      saved_.reset();
+      if (!planted(Bug::capture_before_the_mark)) out.push_back(Capture{record.mark, committed_});
+    }
     if (record.applied.empty()) continue;
     if (planted(Bug::different_sets_on_two_shards) && id_ == 1 && record.applied.size() > 1) record.applied.pop_back();
     pass_.emplace(Pass{.record = std::move(record)});
@@ -214,14 +230,22 @@ void Shard::on_reduced(const BlockReduced& reduced, Effects& out) {
   if (!pass_ || reduced.version != pass_->record.step + 1 || !pass_->to_reduce.erase(reduced.block)) return;
   if (!pass_->to_reduce.empty()) return;
   for (const auto& part : pass_->record.applied) settle(part.gradient, out);
-  out.push_back(Send{kSequencer, wire::Reduced{id_, pass_->record.step + 1}});
+  if (twin_) out.push_back(Mirror{reduced.version});
+  if (!twin_ || planted(Bug::tell_before_the_twin_has_it)) on_mirrored({reduced.version}, out);
+}
+
+void Shard::on_mirrored(const Mirrored& mirrored, Effects& out) {
+  if (!made_next() || mirrored.version != pass_->record.step + 1 || pass_->mirrored) return;
+  pass_->mirrored = true;
+  out.push_back(Send{kSequencer, wire::Reduced{id_, mirrored.version}});
   show(out);
 }
 
 void Shard::show(Effects& out) {
-  if (!pass_ || !pass_->started || !pass_->to_reduce.empty() || commit_through_ <= pass_->record.step) return;
+  if (!made_next() || commit_through_ <= pass_->record.step) return;
   scales_.erase(pass_->record.step);
   committed_ = pass_->record.step + 1;
+  standing_ = std::move(pass_->record.standing);
   pass_.reset();
   out.push_back(Publish{committed_});
   for (auto it = pulls_.begin(); it != pulls_.end();) {
@@ -236,6 +260,12 @@ void Shard::show(Effects& out) {
   next_record(out);
 }
 
+void Shard::on_captured(const Captured& captured, Effects& out) {
+  const PartSaved part{id_, captured.token, captured.ok, captured.sum, captured.reason};
+  if (captured.token == mark_) saved_ = part;
+  out.push_back(Send{kSequencer, part});
+}
+
 // Everything the sequencer may have missed.
 void Shard::say_again(Effects& out) const {
   for (const auto& [gradient, staged] : staged_)
@@ -245,10 +275,11 @@ void Shard::say_again(Effects& out) const {
     for (const auto& [block, squares] : pass_->squares) sum += squares;
     out.push_back(Send{kSequencer, wire::Measured{id_, pass_->record.step, sum}});
   }
-  if (pass_ && pass_->started && pass_->to_reduce.empty())
+  if (made_next() && pass_->mirrored)
     out.push_back(Send{kSequencer, wire::Reduced{id_, pass_->record.step + 1}});
   else if (committed_ > 0)
     out.push_back(Send{kSequencer, wire::Reduced{id_, committed_}});
+  if (saved_) out.push_back(Send{kSequencer, *saved_});
 }
 
 }  // namespace yoke::core

@@ -1,7 +1,9 @@
 // A shard hosts some of the blocks. It keeps each replica's blocks apart until the log says what to do with them, then
 // makes the next version in one pass. It holds two versions: the pass reads `step` and writes `step + 1`; the commit
 // shows the new one. Records are applied strictly in the order of their index, each once, whatever order they arrive
-// in.
+// in. Where it has a twin, the next version is told of only when that has it, too: then the loss of either loses
+// nothing that was committed. A record that marks a checkpoint is come to when all before it is shown: what the shard
+// has then is that version.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +19,17 @@ namespace yoke::core {
 
 class Shard {
  public:
-  // `plan` outlives the shard.
-  Shard(ShardId id, const BlockPlan& plan);
+  // `plan` outlives the shard. It begins with version `committed` of its blocks. `twin`: it has one.
+  Shard(ShardId id, const BlockPlan& plan, Version committed = 0, bool twin = false);
 
   void on(const Event& event, Time now, Effects& out);
 
   Version committed() const { return committed_; }
+  // The next version is made, whether it is committed or not.
+  bool made_next() const { return pass_ && pass_->started && pass_->to_reduce.empty(); }
+  // Where training stands with what is committed, and then, as the records said.
+  const std::optional<Standing>& standing() const { return standing_; }
+  const std::optional<Standing>& standing_next() const { return pass_->record.standing; }
 
  private:
   struct Part {  // one block of one gradient
@@ -43,6 +50,7 @@ class Shard {
     std::set<BlockId> to_measure;
     std::set<BlockId> to_reduce;
     bool started = false;
+    bool mirrored = false;
   };
 
   void on_push(const Push& push, Effects& out);
@@ -56,7 +64,9 @@ class Shard {
   void start_pass(Effects& out);
   void on_measured(const BlockMeasured& measured, Effects& out);
   void on_reduced(const BlockReduced& reduced, Effects& out);
+  void on_mirrored(const Mirrored& mirrored, Effects& out);
   void show(Effects& out);
+  void on_captured(const Captured& captured, Effects& out);
   void settle(const GradientId& gradient, Effects& out);
   bool settled(const GradientId& gradient) const;
   std::vector<Share> shares_of(BlockId block) const;
@@ -66,6 +76,7 @@ class Shard {
   ShardId id_;
   const BlockPlan& plan_;
   const std::vector<BlockId>& blocks_;
+  const bool twin_;
 
   std::map<GradientId, Staged> staged_;
   std::map<Ticket, std::pair<GradientId, BlockId>> verifying_;
@@ -76,9 +87,12 @@ class Shard {
   std::uint64_t next_index_ = 0;
   std::optional<Pass> pass_;
   std::map<Version, double> scales_;
-  Version committed_ = 0;       // shown
+  Version committed_ = 0;  // shown
+  std::optional<Standing> standing_;
   Version commit_through_ = 0;  // what the sequencer has committed
   std::map<ReplicaId, Pull> pulls_;
+  std::uint64_t mark_ = 0;          // the newest checkpoint's token
+  std::optional<PartSaved> saved_;  // what became of this shard's part of it
 };
 
 }  // namespace yoke::core

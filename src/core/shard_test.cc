@@ -16,6 +16,7 @@ BlockPlan plan_of_two() {
 }
 
 struct Bench {
+  explicit Bench(Version committed = 0, bool twin = false) : shard(0, plan, committed, twin) {}
   template <class T>
   std::vector<T> on(const Event& event) {
     out.clear();
@@ -46,7 +47,7 @@ struct Bench {
   }
 
   BlockPlan plan = plan_of_two();
-  Shard shard{0, plan};
+  Shard shard;
   Effects out;
 };
 
@@ -187,6 +188,115 @@ TEST(ShardTest, APullIsAnsweredWhenTheVersionIsThere) {
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0].life, (Life{0, 2}));
   EXPECT_EQ(answers[0].version, 1u);
+}
+
+TEST(ShardTest, CapturesAtTheMarkWhenAllBeforeItIsShown) {
+  Bench b;
+  b.deliver(kA, 10);
+  b.hear<Reduce>(record_of({kA}));
+  EXPECT_TRUE(b.hear<Capture>(Record{.index = 1, .step = 1, .mark = 7}).empty()) << "version 1 is being made";
+  for (BlockId block : {0u, 1u}) b.on<Release>(BlockReduced{block, 1});
+  EXPECT_TRUE(b.all<Capture>().empty()) << "and is not shown";
+  const auto captures = b.hear<Capture>(Commit{1});
+  ASSERT_EQ(captures.size(), 1u);
+  EXPECT_EQ(captures[0].token, 7u);
+  EXPECT_EQ(captures[0].version, 1u);
+  EXPECT_TRUE(b.hear<Capture>(Record{.index = 1, .step = 1, .mark = 7}).empty()) << "the record again";
+}
+
+TEST(ShardTest, SaysThatItsPartIsSavedUntilALaterMark) {
+  Bench b;
+  b.hear<Capture>(Record{.index = 0, .mark = 7});
+  EXPECT_TRUE(b.on<PartSaved>(Reset{kSequencer}).empty()) << "it is not";
+  for (const auto& said : {b.on<PartSaved>(Captured{7, true, 99}), b.on<PartSaved>(Reset{kSequencer})}) {
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_EQ(said[0].token, 7u);
+    EXPECT_EQ(said[0].sum, 99u);
+  }
+  b.hear<Capture>(Record{.index = 1, .mark = 8});
+  EXPECT_TRUE(b.on<PartSaved>(Reset{kSequencer}).empty());
+  const auto failed = b.on<PartSaved>(Captured{8, false, 0, "no space"});
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_FALSE(failed[0].ok);
+  EXPECT_EQ(failed[0].reason, "no space");
+}
+
+TEST(ShardTest, GoesOnFromAVersion) {
+  Bench b(5);
+  const auto answers = b.hear<Parameters>(Pull{{0, 1}, 5});
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].version, 5u);
+  b.deliver(kA, 10);
+  auto record = record_of({kA});
+  record.step = 5;
+  EXPECT_EQ(b.hear<Reduce>(record).at(0).step, 5u);
+  for (BlockId block : {0u, 1u}) b.on<Release>(BlockReduced{block, 6});
+  EXPECT_EQ(b.hear<Publish>(Commit{6}).at(0).version, 6u);
+}
+
+TEST(ShardTest, TellsOfAVersionWhenItsTwinHasIt) {
+  Bench b(0, true);
+  b.deliver(kA, 10);
+  auto record = record_of({kA});
+  record.standing = Standing{.version = 1, .samples = 7};
+  b.hear<Reduce>(record);
+  EXPECT_TRUE(b.on<Mirror>(BlockReduced{0, 1}).empty());
+  EXPECT_FALSE(b.shard.made_next());
+  const auto mirrors = b.on<Mirror>(BlockReduced{1, 1});
+  ASSERT_EQ(mirrors.size(), 1u);
+  EXPECT_EQ(mirrors[0].version, 1u);
+  EXPECT_TRUE(b.all<wire::Reduced>().empty());
+  EXPECT_EQ(b.all<Release>().size(), 2u) << "the gradient is used up";
+  EXPECT_TRUE(b.shard.made_next());
+  EXPECT_EQ(b.shard.standing_next(), record.standing);
+  const auto reduced = b.on<wire::Reduced>(Mirrored{1});
+  ASSERT_EQ(reduced.size(), 1u);
+  EXPECT_EQ(reduced[0].version, 1u);
+  EXPECT_TRUE(b.all<Publish>().empty());
+  EXPECT_EQ(b.hear<Publish>(Commit{1}).size(), 1u);
+  EXPECT_FALSE(b.shard.made_next());
+}
+
+TEST(ShardTest, WithoutATwinNothingIsMirrored) {
+  Bench b;
+  b.deliver(kA, 10);
+  b.hear<Reduce>(record_of({kA}));
+  b.on<Mirror>(BlockReduced{0, 1});
+  EXPECT_TRUE(b.on<Mirror>(BlockReduced{1, 1}).empty());
+  EXPECT_EQ(b.all<wire::Reduced>().size(), 1u);
+}
+
+TEST(ShardTest, WhatTheTwinSaysTwiceOrOfAnotherVersionIsPassedOver) {
+  Bench b(5, true);
+  EXPECT_TRUE(b.on<wire::Reduced>(Mirrored{6}).empty()) << "nothing is being made";
+  b.deliver(kA, 10);
+  auto record = record_of({kA});
+  record.step = 5;
+  b.hear<Reduce>(record);
+  b.on<Mirror>(BlockReduced{0, 6});
+  EXPECT_TRUE(b.on<wire::Reduced>(Mirrored{6}).empty()) << "it is not made yet";
+  b.on<Mirror>(BlockReduced{1, 6});
+  for (const Version other : {5u, 7u}) EXPECT_TRUE(b.on<wire::Reduced>(Mirrored{other}).empty());
+  EXPECT_EQ(b.on<wire::Reduced>(Mirrored{6}).size(), 1u);
+  EXPECT_TRUE(b.on<wire::Reduced>(Mirrored{6}).empty()) << "once";
+  b.hear<Publish>(Commit{6});
+  EXPECT_TRUE(b.on<wire::Reduced>(Mirrored{6}).empty()) << "late";
+}
+
+TEST(ShardTest, SaysAgainOnlyWhatItsTwinHas) {
+  Bench b(5, true);
+  b.deliver(kA, 10);
+  auto record = record_of({kA});
+  record.step = 5;
+  b.hear<Reduce>(record);
+  for (BlockId block : {0u, 1u}) b.on<Release>(BlockReduced{block, 6});
+  const auto before = b.on<wire::Reduced>(Reset{kSequencer});
+  ASSERT_EQ(before.size(), 1u);
+  EXPECT_EQ(before[0].version, 5u);
+  b.on<wire::Reduced>(Mirrored{6});
+  const auto after = b.on<wire::Reduced>(Reset{kSequencer});
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_EQ(after[0].version, 6u);
 }
 
 TEST(ShardTest, SaysAgainWhatTheSequencerMayHaveMissed) {

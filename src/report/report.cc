@@ -46,6 +46,7 @@ ordered_json replicas_of(const Summary& summary) {
                     {"mean_step_ms", number(replica.mean_step_seconds * 1000)},
                     {"mean_staleness", number(replica.mean_staleness)}});
     if (!replica.lost.empty()) list.back()["lost"] = replica.lost;
+    if (replica.lives > 1) list.back()["lives"] = replica.lives;
   }
   return list;
 }
@@ -121,6 +122,9 @@ ordered_json result_of(const Fitted& fitted) {
                     {"replica", replicas_of(summary)},
                     {"curve", curve_of(fitted.curve)}};
   if (!summary.stopped.empty()) json["stopped"] = summary.stopped;
+  if (summary.degraded > 0) json["degraded_steps"] = summary.degraded;
+  if (!summary.checkpoint.empty()) json["checkpoint"] = summary.checkpoint;
+  if (!summary.checkpoint_problem.empty()) json["checkpoint_problem"] = summary.checkpoint_problem;
   return json;
 }
 

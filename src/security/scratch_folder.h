@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -11,37 +10,25 @@
 #include <iterator>
 #include <string>
 
+#include "base/scratch_folder.h"
+
 namespace yoke::security {
 
-class ScratchFolder {
+class ScratchFolder : public yoke::ScratchFolder {
  public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "yoke-security-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
+  std::string path(const std::string& name) const { return file(name); }
   std::string write(const std::string& name, const std::string& text, unsigned mode = 0600) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-    std::filesystem::permissions(path(name), static_cast<std::filesystem::perms>(mode));
-    return path(name);
+    yoke::ScratchFolder::write(name, text);
+    std::filesystem::permissions(file(name), static_cast<std::filesystem::perms>(mode));
+    return file(name);
   }
   std::string read(const std::string& name) const {
-    std::ifstream in(path(name), std::ios::binary);
+    std::ifstream in(file(name), std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
   unsigned mode(const std::string& name) const {
-    return static_cast<unsigned>(std::filesystem::status(path(name)).permissions());
+    return static_cast<unsigned>(std::filesystem::status(file(name)).permissions());
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 struct Said {

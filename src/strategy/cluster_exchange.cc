@@ -40,6 +40,7 @@ Result<Assignment> ClusterExchange::begin() {
   const auto& assign = work->assign;
   assignment.sequence = assign.gradient.sequence;
   assignment.step = assign.step;
+  assignment.counted = assign.counted;
   if (assign.range) {
     assignment.epoch = assign.range->epoch;
     assignment.idle = assign.range->size() == 0;

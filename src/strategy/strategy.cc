@@ -46,6 +46,9 @@ Status check(const Options& options) {
   if (options.replicas > kMost || options.shards > kMost)
     return wrong(fmt::format("{} replicas and {} shards: at most {} of each", options.replicas, options.shards, kMost));
   if (options.shards == 0) return wrong("shards must be at least 1");
+  if (options.min_replicas == 0 || options.min_replicas > options.replicas)
+    return wrong(fmt::format("min-replicas is {}: between 1 and the {} replicas there are", options.min_replicas,
+                             options.replicas));
   if (options.steps == 0 && options.epochs == 0) return wrong("nothing to do: give epochs or steps of at least 1");
   for (const auto& [replica, factor] : options.slow) {
     if (replica >= options.replicas)
@@ -94,6 +97,7 @@ Result<wire::JobTerms> plan(const Options& options) {
   terms.optimizer_state = options.optimizer_state;
   terms.clip_norm = options.clip_norm;
   terms.max_refusals = options.max_refusals;
+  terms.min_replicas = options.min_replicas;
   terms.seed = options.seed;
   terms.shuffle = options.shuffle;
   terms.record = options.recorder != nullptr;

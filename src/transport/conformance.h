@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/scratch_folder.h"
 #include "security/certificates.h"
 #include "transport/endpoint.h"
 #include "transport/inproc.h"
@@ -279,23 +279,12 @@ class End : public Handler {
 };
 
 // A folder for socket files, which goes with the test.
-class Folder {
+class Folder : public ScratchFolder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "yoke-transport-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
   Address address(Way way, const std::string& name = "s") const {
     if (way == Way::tcp || way == Way::tls) return {Address::Kind::tcp, "127.0.0.1", "0", ""};
     return {way == Way::shm ? Address::Kind::shm : Address::Kind::unix_socket, "", "", file(name)};
   }
-
- private:
-  std::string path_;
 };
 
 // Two ends and their connection.

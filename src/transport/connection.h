@@ -95,7 +95,7 @@ struct Settings {
   std::shared_ptr<Arena> arena;                          // shared memory: payloads that lie in it travel by name
   const std::atomic<std::uint64_t>* progress = nullptr;  // told with every heartbeat
   std::atomic<std::uint64_t>* clock = nullptr;           // the latest time seen of anybody, in nanoseconds
-  Duration heartbeat = std::chrono::seconds(2);
+  Duration heartbeat = std::chrono::milliseconds(750);   // a path that is cut while nothing is under way shows then
   Duration silence = std::chrono::seconds(8);
   Duration handshake = std::chrono::seconds(5);  // until the other side must have proven who it is
   security::Credentials credentials;

@@ -281,6 +281,24 @@ Result<int> dial(const Address& address, const security::Credentials& credential
                            to_string(address), std::strerror(why), std::chrono::duration<double>(deadline).count())};
 }
 
+Result<int> dial_once(const Address& address, const security::Credentials& credentials, Duration deadline) {
+  const auto targets = resolve(address, false);
+  if (!targets) return Error{Code::timed_out, targets.error().message};
+  if (auto checked = check_routable(address, *targets, credentials); !checked) return checked.error();
+  bool nobody = true;
+  int why = 0;
+  for (const auto& target : *targets) {
+    if (const int fd = try_once(target, deadline, why); fd >= 0) {
+      if (target.family != AF_UNIX || geteuid() == 0 || !is_stranger(fd)) return fd;
+      close(fd);
+      return Error{Code::refused, fmt::format("{} is another user's", to_string(address))};
+    }
+    nobody = nobody && (why == ECONNREFUSED || why == ENOENT);
+  }
+  return Error{nobody ? Code::missing : Code::timed_out,
+               fmt::format("nobody answers at {} ({})", to_string(address), std::strerror(why))};
+}
+
 ConnectionPtr adopt(Loop& loop, int fd, const Address& address, const Settings& settings, Handler& handler) {
   tune(fd, address, settings);
   const auto& credentials = settings.credentials;

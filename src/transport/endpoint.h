@@ -24,6 +24,8 @@ class Listener {
 
   // Where it really listens: with the port that was free.
   const Address& address() const { return address_; }
+  // Whoever comes from now on hears this introduction.
+  void introduce_as(std::string introduction) { settings_.introduction = std::move(introduction); }
 
  private:
   Listener(Loop& loop, int fd, Address address, Settings settings, Handler& handler);
@@ -41,6 +43,10 @@ class Listener {
 // Connects, trying again while nobody listens there yet, until the deadline. Blocks the calling thread, which is not
 // the loop's unless that does not run yet. The descriptor is for `adopt`.
 Result<int> dial(const Address& address, const security::Credentials& credentials, Duration deadline);
+
+// The same, trying once. Code::missing: for certain nobody listens there, the host has said so; anything else: who
+// listens there may live.
+Result<int> dial_once(const Address& address, const security::Credentials& credentials, Duration deadline);
 
 // Makes a connection of a descriptor from `dial`; in the loop's thread, or while it does not run.
 ConnectionPtr adopt(Loop& loop, int fd, const Address& address, const Settings& settings, Handler& handler);

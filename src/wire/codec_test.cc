@@ -32,20 +32,22 @@ auto fields(const T& value) {
   } else if constexpr (kOneOf<T, Refusal, FirstValuesDone, StopNow, Settled, Commit, Fence, Containers>) {
     const auto& [a] = value;
     return std::tie(a);
-  } else if constexpr (kOneOf<T, Welcome, OrderDone, Life, GradientId, Done, Turned, Pull, Reduced, Scale, Address,
-                              Layout, BatchChange>) {
+  } else if constexpr (kOneOf<T, Welcome, Life, GradientId, Done, Pull, Reduced, Scale, Address, Layout, BatchChange,
+                              PiecesHeld, Elsewhere, View::Seat>) {
     const auto& [a, b] = value;
     return std::tie(a, b);
-  } else if constexpr (kOneOf<T, Opened, BlockValues, Leaving, Range, Hello, Assign, Parameters, Measured>) {
+  } else if constexpr (kOneOf<T, Opened, BlockValues, Leaving, Range, Hello, OrderDone, Turned, Parameters, Measured>) {
     const auto& [a, b, c] = value;
     return std::tie(a, b, c);
-  } else if constexpr (kOneOf<T, FirstValues, Open, Enclosed, Order, Post, ServerAccount, SGD>) {
+  } else if constexpr (kOneOf<T, FirstValues, Open, Enclosed, Assign, Post, ServerAccount, SGD, View::Network,
+                              PiecesDone, Muster>) {
     const auto& [a, b, c, d] = value;
     return std::tie(a, b, c, d);
-  } else if constexpr (kOneOf<T, Verdict, Push, StaleOptions, Slot, Adagrad, Adam, AdamW, Snapshot>) {
+  } else if constexpr (kOneOf<T, Verdict, Push, StaleOptions, Slot, Adagrad, Adam, AdamW, Snapshot, Order, PartSaved,
+                              LedgerStanding>) {
     const auto& [a, b, c, d, e] = value;
     return std::tie(a, b, c, d, e);
-  } else if constexpr (kOneOf<T, Contribution, ScheduleOptions, RMSProp>) {
+  } else if constexpr (kOneOf<T, Contribution, ScheduleOptions, RMSProp, Standing, Piece, Holding, View>) {
     const auto& [a, b, c, d, e, f] = value;
     return std::tie(a, b, c, d, e, f);
   } else if constexpr (kOneOf<T, Report>) {
@@ -54,19 +56,22 @@ auto fields(const T& value) {
   } else if constexpr (kOneOf<T, ContainerAccount>) {
     const auto& [a, b, c, d, e, f, g, h] = value;
     return std::tie(a, b, c, d, e, f, g, h);
-  } else if constexpr (kOneOf<T, Record, Identity>) {
-    const auto& [a, b, c, d, e, f, g, h, i] = value;
-    return std::tie(a, b, c, d, e, f, g, h, i);
-  } else if constexpr (kOneOf<T, StepNews, ReplicaAccount>) {
+  } else if constexpr (kOneOf<T, StepNews>) {
     const auto& [a, b, c, d, e, f, g, h, i, j] = value;
     return std::tie(a, b, c, d, e, f, g, h, i, j);
+  } else if constexpr (kOneOf<T, ReplicaAccount, Record>) {
+    const auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+  } else if constexpr (kOneOf<T, Identity>) {
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
   } else if constexpr (kOneOf<T, JobTerms>) {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = value;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
   } else {
     static_assert(kOneOf<T, Account>);
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = value;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u);
   }
 }
 
@@ -91,7 +96,8 @@ bool same(const std::variant<T...>& a, const std::variant<T...>& b) {
 }
 template <class T>
 bool same(const T& a, const T& b) {
-  if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || kOneOf<T, std::string, About>) {
+  if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> ||
+                kOneOf<T, std::string, About, std::map<std::uint32_t, std::uint64_t>>) {
     return a == b;
   } else {
     return std::apply(
@@ -109,7 +115,13 @@ const Verdict kVerdict{kGradient, Fate::refused, 9, 4, "not finite"};
 const Address kShard = shard_at(1);
 const Address kReplica = replica_at(3);
 
-Identity identity() { return {Role::replica, 3, true, 2, 0x1122334455, "0.1.0", "one", 4711, "one:7070", "job-7.a_b"}; }
+Identity identity() {
+  return {Role::replica, 3, true, 2, 0x1122334455, "0.1.0", "one", 4711, "one:7070", "job-7.a_b", 0x1122334454, 6};
+}
+
+Standing standing() {
+  return {40, 640, 16, LedgerStanding{2, 48, {{1, 16, 32}, {2, 0, 16}}, {{1, 624}, {2, 32}}, 1}, 1296, 3};
+}
 
 JobTerms terms() {
   JobTerms terms;
@@ -127,6 +139,7 @@ JobTerms terms() {
   terms.optimizer_state = OptimizerState::per_replica;
   terms.clip_norm = 1.25;
   terms.max_refusals = 7;
+  terms.min_replicas = 3;
   terms.record = true;
   terms.seed = 99;
   terms.shuffle = false;
@@ -155,7 +168,9 @@ Record record() {
   record.degraded = true;
   record.rate = 0.75;
   record.clip = true;
+  record.mark = 77;
   record.reason = "2 of 3";
+  record.standing = standing();
   return record;
 }
 
@@ -176,18 +191,23 @@ Account account() {
   account.stopped = "interrupted";
   account.done = true;
   account.waiting_for = "replica 2";
-  account.replicas = {{1, true, "one, process 3", 4, 5, 6, 7, 0.5, 1.5, "left"}, {}};
+  account.degraded = 13;
+  account.checkpoint = "runs/checkpoint-14";
+  account.checkpointed = 14;
+  account.checkpoint_problem = "no space";
+  account.replicas = {{1, true, "one, process 3", 4, 5, 6, 7, 0.5, 1.5, "left", 2}, {}};
   account.servers = {{1, "two, process 4", "two:7070", true}, {}};
   return account;
 }
 
 std::vector<Message> messages() {
   return {Hello{kLife, 60'000, 32},
-          Assign{kGradient, 5, kRange},
+          Assign{kGradient, 5, kRange, 320},
           Assign{kGradient, 5, {}},
           Done{100, "all epochs"},
           Settled{kVerdict},
           Turned{kLife, "struck off"},
+          Turned{kLife, "asked to go", true},
           Push{kGradient, 8, 4, 1, 64},
           Push{kGradient, 8, 4, 0, 64},
           Pull{kLife, 9},
@@ -200,31 +220,43 @@ std::vector<Message> messages() {
           Record{},
           Scale{9, 0.125},
           Commit{10},
-          Fence{kLife}};
+          Fence{kLife},
+          PartSaved{1, 77, true, 0x1122334455667788, ""},
+          PartSaved{1, 77, false, 0, "no space"}};
 }
 
 std::vector<JobMessage> job_messages() {
-  std::vector<JobMessage> all{Welcome{3, {"one:7070", "two:7070"}},
-                              Refusal{"another version"},
-                              Open{1, terms(), layout(), {{"model", "cnn"}, {"data", "digits"}}},
-                              Open{},
-                              Opened{1, true, 7},
-                              FirstValues{1, 2, true, 4096},
-                              FirstValuesDone{1},
-                              BlockValues{1, 2, 9},
-                              StepNews{3, 0.5, 12, 64, Fate::dropped, 2, 9, 1, 0.25, true},
-                              ChiefNow{},
-                              Concluded{},
-                              StopNow{"interrupted"},
-                              Leaving{"done", true, 1.5},
-                              AskAccount{},
-                              account(),
-                              Account{},
-                              Enclosed{"job-7", 5, Enclosed::Kind::says, "bytes"},
-                              Order{Order::Kind::remove, "job-7", true, 0x1122334455},
-                              OrderDone{0x1122334455, "it is in use"},
-                              Containers{{{"job-7", true, 2, 1000, 8000, 60, 40, 1.5}, {}}},
-                              Snapshot{1, 2, 60, layout(), {{"model", "cnn"}}}};
+  std::vector<JobMessage> all{
+      Welcome{3, {"one:7070", "two:7070"}},
+      Refusal{"another version"},
+      Open{1, terms(), layout(), {{"model", "cnn"}, {"data", "digits"}}},
+      Open{},
+      Opened{1, true, 7},
+      FirstValues{1, 2, true, 4096},
+      FirstValuesDone{1},
+      BlockValues{1, 2, 9},
+      StepNews{3, 0.5, 12, 64, Fate::dropped, 2, 9, 1, 0.25, true},
+      ChiefNow{},
+      Concluded{},
+      StopNow{"interrupted"},
+      Leaving{"done", true, 1.5},
+      AskAccount{},
+      account(),
+      Account{},
+      Enclosed{"job-7", 5, Enclosed::Kind::says, "bytes"},
+      Order{Order::Kind::remove, "job-7", true, 0x1122334455},
+      Order{Order::Kind::drain, "", false, 0x1122334455, 3},
+      OrderDone{0x1122334455, "it is in use"},
+      OrderDone{0x1122334455, "", "runs/checkpoint-14"},
+      Containers{{{"job-7", true, 2, 1000, 8000, 60, 40, 1.5}, {}}},
+      Snapshot{1, 2, 60, layout(), {{"model", "cnn"}}},
+      Piece{1, 40, 2, 3, 4096, 17},
+      PiecesDone{1, 40, 3, standing()},
+      PiecesDone{1, 40, 1, {}},
+      PiecesHeld{1, 40},
+      Muster{3, {{3, 1, 2, 4, 40, standing()}, {2, 0, 1, 4, 39, {}}}, true, "replica 1 is gone"},
+      Elsewhere{4, "one:7070"},
+      View{5, 4, 2, 1, {{2, "one:7070"}, {3, "two:7070"}}, {{40, standing(), {0, 0}, layout()}}}};
   for (auto& message : messages()) all.emplace_back(Post{1, kReplica, kShard, std::move(message)});
   return all;
 }
@@ -313,6 +345,8 @@ TEST(CodecTest, AnIdentityHasTheseBytes) {
             "4a086f6e653a37303730"  // "one:7070"
             "5209"                  // the job's name:
             "6a6f622d372e615f62"    // "job-7.a_b"
+            "58d488cd919202"        // its former life
+            "6006"                  // view 6
   );
 }
 
@@ -337,9 +371,9 @@ TEST(CodecTest, APushHasTheseBytes) {
 
 TEST(CodecTest, ARecordHasTheseBytes) {
   EXPECT_EQ(hex(encode(post(record()))),
-            "42ac01"                          // a post
+            "42e501"                          // a post
             "08011204080210031a0408011001"    // network, from, to
-            "7a9b01"                          // a record
+            "7ad401"                          // a record
             "080c"                            // index 12
             "100a"                            // step 10
             "1a28"                            // applied
@@ -368,6 +402,21 @@ TEST(CodecTest, ARecordHasTheseBytes) {
             "39000000000000e83f"              // rate 0.75
             "4001"                            // clip
             "4a0632206f662033"                // "2 of 3"
+            "504d"
+            "5a35"
+            "0828"
+            "108005"
+            "1810"
+            "2221"
+            "0802"
+            "1030"
+            "1a06080110101820"
+            "1a0408021810"
+            "2205080110f004"
+            "220408021020"
+            "2801"
+            "290000000000409440"
+            "3003"  // mark 77
   );
 }
 
@@ -375,9 +424,9 @@ TEST(CodecTest, AnOpenHasTheseBytes) {
   Open open{1, {}, {{{"w", {2, 3}, 0, false, false}}, {SGD{}}}};
   open.terms.stale.max_lead = 4;
   EXPECT_EQ(hex(encode(open)),
-            "1a4d"                // an open
+            "1a50"                // an open
             "0801"                // network 1
-            "1231"                // terms
+            "1234"                // terms
             "0801"                // sync
             "1001"                // replicas
             "2001"                // shards
@@ -391,6 +440,7 @@ TEST(CodecTest, AnOpenHasTheseBytes) {
             "7003"                // max_refusals
             "800101"              // seed
             "880101"              // shuffle
+            "900101"              // min_replicas
             "1a16"                // layout
             "0a07"                // slot
             "0a0177"              // "w"
@@ -438,7 +488,7 @@ TEST(CodecTest, MissingPartsAreRefused) {
 TEST(CodecTest, NumbersThatNameNothingAreRefused) {
   expect_refused(StepNews{.fate = static_cast<Fate>(3)}, "no fate 3");
   expect_refused(StepNews{.fate = static_cast<Fate>(-1)}, "no fate -1");
-  expect_refused(Order{.kind = static_cast<Order::Kind>(5)}, "no order 5");
+  expect_refused(Order{.kind = static_cast<Order::Kind>(7)}, "no order 7");
   expect_refused(Order{.container = "../x"}, "the name of a container is none");
   expect_refused(Enclosed{.container = ".x"}, "the name of a container is none");
   expect_refused(Post{0, {static_cast<Address::Role>(3), 0}, kShard, Commit{}}, "no role 3");
@@ -528,7 +578,7 @@ TEST(CodecTest, ListsAndTextsHaveLimits) {
 }
 
 TEST(CodecTest, StrangeIdentitiesAreRefused) {
-  expect_stranger({.role = static_cast<Role>(4)}, "no role 4");
+  expect_stranger({.role = static_cast<Role>(5)}, "no role 5");
   expect_stranger({.role = Role::replica, .id = 4096}, "is 4096");
   expect_stranger({.role = Role::server, .id = 2, .shards = 2}, "none of the job's");
   expect_stranger({.role = Role::server, .id = 2, .shards = 4097}, "shards is 4097");

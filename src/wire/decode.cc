@@ -82,12 +82,15 @@ GradientId gradient_of(const Message& in, Doubt& doubt) {
   return get(in.gradient(), doubt);
 }
 
+Range range(const pb::Range& in, Doubt& doubt) {
+  doubt.unless(in.begin() <= in.end(), "a range ends before it begins");
+  return {in.epoch(), in.begin(), in.end()};
+}
+
 template <class Message>
 std::optional<Range> range_of(const Message& in, Doubt& doubt) {
   if (!in.has_range()) return {};
-  const Range range{in.range().epoch(), in.range().begin(), in.range().end()};
-  doubt.unless(range.begin <= range.end, "a range ends before it begins");
-  return range;
+  return range(in.range(), doubt);
 }
 
 Fate fate(int in, Doubt& doubt) { return doubt.one_of<Fate>(in, pb::Fate_IsValid, "fate"); }
@@ -105,6 +108,25 @@ Contribution get(const pb::Contribution& in, Doubt& doubt) {
           range_of(in, doubt)};
 }
 
+LedgerStanding get(const pb::LedgerStanding& in, Doubt& doubt) {
+  LedgerStanding ledger{in.epoch(), in.cursor(), {}, {}, in.counted_epochs()};
+  for (const auto& returned : in.returned()) ledger.returned.push_back(range(returned, doubt));
+  for (const auto& epoch : in.counted())
+    doubt.unless(ledger.counted.emplace(epoch.epoch(), epoch.counted()).second, "an epoch is counted twice");
+  return ledger;
+}
+
+template <class Message>
+std::optional<Standing> standing_of(const Message& message, Doubt& doubt) {
+  if (!message.has_standing()) return {};
+  const auto& in = message.standing();
+  doubt.unless(in.batch() > 0, "a batch has no samples");
+  Standing standing{in.version(),   in.samples(), in.batch(), {}, doubt.finite(in.samples_decided(), "samples decided"),
+                    in.warmup_end()};
+  if (in.has_ledger()) standing.ledger = get(in.ledger(), doubt);
+  return standing;
+}
+
 Record get(const pb::Record& in, Doubt& doubt) {
   Record record;
   record.index = in.index();
@@ -115,7 +137,9 @@ Record get(const pb::Record& in, Doubt& doubt) {
   record.degraded = in.degraded();
   record.rate = doubt.finite(in.rate(), "the factor on the learning rate");
   record.clip = in.clip();
+  record.mark = in.mark();
   record.reason = doubt.reason(in.reason());
+  record.standing = standing_of(in, doubt);
   return record;
 }
 
@@ -124,7 +148,9 @@ Hello get(const pb::Hello& in, Doubt& doubt) {
   return {life_of(in, doubt), in.samples(), in.batch()};
 }
 
-Assign get(const pb::Assign& in, Doubt& doubt) { return {gradient_of(in, doubt), in.step(), range_of(in, doubt)}; }
+Assign get(const pb::Assign& in, Doubt& doubt) {
+  return {gradient_of(in, doubt), in.step(), range_of(in, doubt), in.counted()};
+}
 
 Done get(const pb::Done& in, Doubt& doubt) { return {in.version(), doubt.reason(in.reason())}; }
 
@@ -133,7 +159,7 @@ Settled get(const pb::Settled& in, Doubt& doubt) {
   return {get(in.verdict(), doubt)};
 }
 
-Turned get(const pb::Turned& in, Doubt& doubt) { return {life_of(in, doubt), doubt.reason(in.reason())}; }
+Turned get(const pb::Turned& in, Doubt& doubt) { return {life_of(in, doubt), doubt.reason(in.reason()), in.drained()}; }
 
 Push get(const pb::Push& in, Doubt& doubt) {
   return {gradient_of(in, doubt), in.base(), in.block(), in.has_payload() ? Ticket{1} : Ticket{0}, in.samples()};
@@ -163,6 +189,10 @@ Scale get(const pb::Scale& in, Doubt& doubt) { return {in.step(), doubt.finite(i
 Commit get(const pb::Commit& in, Doubt&) { return {in.version()}; }
 
 Fence get(const pb::Fence& in, Doubt& doubt) { return {life_of(in, doubt)}; }
+
+PartSaved get(const pb::PartSaved& in, Doubt& doubt) {
+  return {doubt.shard(in.shard()), in.token(), in.ok(), in.sum(), doubt.reason(in.reason())};
+}
 
 Address get(const pb::Address& in, Doubt& doubt) {
   const auto role = doubt.one_of<Address::Role>(in.role(), pb::Address::Role_IsValid, "role");
@@ -202,6 +232,8 @@ Message message_of(const pb::Post& in, Doubt& doubt) {
       return get(in.commit(), doubt);
     case pb::Post::kFence:
       return get(in.fence(), doubt);
+    case pb::Post::kPartSaved:
+      return get(in.part_saved(), doubt);
     case pb::Post::MESSAGE_NOT_SET:
       break;
   }
@@ -259,6 +291,7 @@ JobTerms get(const pb::JobTerms& in, Doubt& doubt) {
       doubt.one_of<OptimizerState>(in.optimizer_state(), pb::OptimizerState_IsValid, "place for the optimizer's state");
   terms.clip_norm = doubt.finite(in.clip_norm(), "the norm to clip to");
   terms.max_refusals = in.max_refusals();
+  terms.min_replicas = doubt.between(0, in.min_replicas(), kMaxMembers, "the least number of replicas");
   terms.seed = in.seed();
   terms.shuffle = in.shuffle();
   terms.record = in.record();
@@ -424,6 +457,7 @@ ReplicaAccount get(const pb::ReplicaAccount& in, Doubt& doubt) {
   account.mean_step_seconds = doubt.finite(in.mean_step_seconds(), "the mean time of a step");
   account.last_heard_seconds = doubt.finite(in.last_heard_seconds(), "the time since a replica was heard");
   account.gone = doubt.reason(in.gone());
+  account.lives = in.lives();
   return account;
 }
 
@@ -450,6 +484,10 @@ Account get(const pb::Account& in, Doubt& doubt) {
   account.stopped = doubt.reason(in.stopped());
   account.done = in.done();
   account.waiting_for = doubt.reason(in.waiting_for());
+  account.degraded = in.degraded();
+  account.checkpoint = doubt.reason(in.checkpoint());
+  account.checkpointed = in.checkpointed();
+  account.checkpoint_problem = doubt.reason(in.checkpoint_problem());
   account.replicas = get_all<ReplicaAccount>(in.replicas(), doubt);
   account.servers = get_all<ServerAccount>(in.servers(), doubt);
   return account;
@@ -468,10 +506,12 @@ Enclosed get(const pb::Enclosed& in, Doubt& doubt) {
 
 Order get(const pb::Order& in, Doubt& doubt) {
   return {doubt.one_of<Order::Kind>(in.kind(), pb::Order::Kind_IsValid, "order"), container(in.container(), doubt),
-          in.force(), in.token()};
+          in.force(), in.token(), doubt.replica(in.replica())};
 }
 
-OrderDone get(const pb::OrderDone& in, Doubt& doubt) { return {in.token(), doubt.reason(in.problem())}; }
+OrderDone get(const pb::OrderDone& in, Doubt& doubt) {
+  return {in.token(), doubt.reason(in.problem()), doubt.reason(in.result())};
+}
 
 ContainerAccount get(const pb::ContainerAccount& in, Doubt& doubt) {
   ContainerAccount account;
@@ -492,6 +532,59 @@ Snapshot get(const pb::Snapshot& in, Doubt& doubt) {
   doubt.unless(in.has_layout(), "there is no layout of the network");
   return {in.network(), doubt.between(0, in.networks(), kMaxMembers, "the number of networks"), in.version(),
           get(in.layout(), doubt), about_of(in, doubt)};
+}
+
+Piece get(const pb::Piece& in, Doubt& doubt) {
+  return {in.network(),
+          in.of(),
+          doubt.between(0, in.slot(), kMaxSlots - 1, "a slot"),
+          doubt.between(0, in.array(), 16, "an array of the optimizer's"),
+          doubt.between(0, in.offset(), kMaxValues, "an offset"),
+          in.updates()};
+}
+
+PiecesDone get(const pb::PiecesDone& in, Doubt& doubt) {
+  return {in.network(), in.of(), doubt.between(1, in.shards(), kMaxMembers, "the number of shards"),
+          standing_of(in, doubt)};
+}
+
+PiecesHeld get(const pb::PiecesHeld& in, Doubt&) { return {in.network(), in.of()}; }
+
+Holding get(const pb::Holding& in, Doubt& doubt) {
+  doubt.unless(in.shard() < in.shards(), "a slice is none of its view's");
+  return {in.view(),    in.network(),
+          in.shard(),   doubt.between(1, in.shards(), kMaxMembers, "the number of shards"),
+          in.version(), standing_of(in, doubt)};
+}
+
+Muster get(const pb::Muster& in, Doubt& doubt) {
+  return {in.view(), get_all<Holding>(in.holdings(), doubt), in.chief(), doubt.reason(in.why())};
+}
+
+Elsewhere get(const pb::Elsewhere& in, Doubt& doubt) { return {in.view(), get(in.address(), doubt)}; }
+
+View::Seat get(const pb::View::Seat& in, Doubt& doubt) {
+  return {doubt.replica(in.replica()), get(in.listens(), doubt)};
+}
+
+View::Network get(const pb::View::Network& in, Doubt& doubt) {
+  doubt.unless(in.has_layout(), "there is no layout of the network");
+  doubt.between(0, static_cast<std::uint64_t>(in.sources().size()), kMaxMembers, "the number of slices");
+  return {in.version(), standing_of(in, doubt), {in.sources().begin(), in.sources().end()}, get(in.layout(), doubt)};
+}
+
+View get(const pb::View& in, Doubt& doubt) {
+  View view{in.number(),
+            in.from(),
+            doubt.replica(in.chief()),
+            in.survivors(),
+            get_all<View::Seat>(in.members(), doubt),
+            get_all<View::Network>(in.networks(), doubt)};
+  doubt.unless(view.survivors > 0 && view.survivors <= view.members.size(), "a view has other survivors than members");
+  for (const auto& network : view.networks)
+    for (const auto source : network.sources)
+      doubt.unless(source < view.survivors, "a slice comes from somebody who was not there");
+  return view;
 }
 
 JobMessage get(const pb::JobMessage& in, Doubt& doubt) {
@@ -536,6 +629,18 @@ JobMessage get(const pb::JobMessage& in, Doubt& doubt) {
       return get(in.containers(), doubt);
     case pb::JobMessage::kSnapshot:
       return get(in.snapshot(), doubt);
+    case pb::JobMessage::kPiece:
+      return get(in.piece(), doubt);
+    case pb::JobMessage::kPiecesDone:
+      return get(in.pieces_done(), doubt);
+    case pb::JobMessage::kPiecesHeld:
+      return get(in.pieces_held(), doubt);
+    case pb::JobMessage::kMuster:
+      return get(in.muster(), doubt);
+    case pb::JobMessage::kElsewhere:
+      return get(in.elsewhere(), doubt);
+    case pb::JobMessage::kView:
+      return get(in.view(), doubt);
     case pb::JobMessage::KIND_NOT_SET:
       break;
   }
@@ -557,6 +662,8 @@ Identity get(const pb::Identity& in, Doubt& doubt) {
   identity.pid = in.pid();
   identity.listens = in.listens();
   identity.job = in.job();
+  identity.replaces = in.replaces();
+  identity.view = in.view();
   doubt.unless(identity.job.empty() || is_job_name(identity.job), "the job's name is none");
   return identity;
 }

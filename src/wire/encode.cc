@@ -8,14 +8,17 @@ namespace {
 
 // What is sent for an enumerator is its number.
 static_assert(int{pb::ROLE_SERVER} == int(Role::server) && int{pb::ROLE_REPLICA} == int(Role::replica) &&
-              int{pb::ROLE_WATCHER} == int(Role::watcher) && int{pb::ROLE_KEEPER} == int(Role::keeper));
+              int{pb::ROLE_WATCHER} == int(Role::watcher) && int{pb::ROLE_KEEPER} == int(Role::keeper) &&
+              int{pb::ROLE_MEMBER} == int(Role::member));
 static_assert(int{pb::Enclosed::BEGINS} == int(Enclosed::Kind::begins) &&
               int{pb::Enclosed::SAYS} == int(Enclosed::Kind::says) &&
               int{pb::Enclosed::ENDS} == int(Enclosed::Kind::ends));
 static_assert(int{pb::Order::LIST} == int(Order::Kind::list) &&
               int{pb::Order::SNAPSHOT} == int(Order::Kind::snapshot) &&
               int{pb::Order::SAVE} == int(Order::Kind::save) && int{pb::Order::REMOVE} == int(Order::Kind::remove) &&
-              int{pb::Order::STOP} == int(Order::Kind::stop));
+              int{pb::Order::STOP} == int(Order::Kind::stop) &&
+              int{pb::Order::CHECKPOINT} == int(Order::Kind::checkpoint) &&
+              int{pb::Order::DRAIN} == int(Order::Kind::drain));
 static_assert(int{pb::FATE_APPLIED} == int(Fate::applied) && int{pb::FATE_DROPPED} == int(Fate::dropped) &&
               int{pb::FATE_REFUSED} == int(Fate::refused));
 static_assert(int{pb::Address::SEQUENCER} == int(Address::Role::sequencer) &&
@@ -68,6 +71,25 @@ void put(const Contribution& part, pb::Contribution* out) {
   if (part.range) put(*part.range, out->mutable_range());
 }
 
+void put(const Standing& standing, pb::Standing* out) {
+  out->set_version(standing.version);
+  out->set_samples(standing.samples);
+  out->set_batch(standing.batch);
+  out->set_samples_decided(standing.samples_decided);
+  out->set_warmup_end(standing.warmup_end);
+  if (!standing.ledger) return;
+  auto* ledger = out->mutable_ledger();
+  ledger->set_epoch(standing.ledger->epoch);
+  ledger->set_cursor(standing.ledger->cursor);
+  for (const auto& range : standing.ledger->returned) put(range, ledger->add_returned());
+  for (const auto& [epoch, counted] : standing.ledger->counted) {
+    auto* one = ledger->add_counted();
+    one->set_epoch(epoch);
+    one->set_counted(counted);
+  }
+  ledger->set_counted_epochs(standing.ledger->counted_epochs);
+}
+
 void put(const Record& record, pb::Record* out) {
   out->set_index(record.index);
   out->set_step(record.step);
@@ -77,7 +99,9 @@ void put(const Record& record, pb::Record* out) {
   out->set_degraded(record.degraded);
   out->set_rate(record.rate);
   out->set_clip(record.clip);
+  out->set_mark(record.mark);
   out->set_reason(cut(record.reason));
+  if (record.standing) put(*record.standing, out->mutable_standing());
 }
 
 void put(const Hello& hello, pb::Hello* out) {
@@ -90,6 +114,7 @@ void put(const Assign& assign, pb::Assign* out) {
   put(assign.gradient, out->mutable_gradient());
   out->set_step(assign.step);
   if (assign.range) put(*assign.range, out->mutable_range());
+  out->set_counted(assign.counted);
 }
 
 void put(const Done& done, pb::Done* out) {
@@ -102,6 +127,7 @@ void put(const Settled& settled, pb::Settled* out) { put(settled.verdict, out->m
 void put(const Turned& turned, pb::Turned* out) {
   put(turned.life, out->mutable_life());
   out->set_reason(cut(turned.reason));
+  out->set_drained(turned.drained);
 }
 
 void put(const Push& push, pb::Push* out) {
@@ -153,6 +179,14 @@ void put(const Commit& commit, pb::Commit* out) { out->set_version(commit.versio
 
 void put(const Fence& fence, pb::Fence* out) { put(fence.life, out->mutable_life()); }
 
+void put(const PartSaved& saved, pb::PartSaved* out) {
+  out->set_shard(saved.shard);
+  out->set_token(saved.token);
+  out->set_ok(saved.ok);
+  out->set_sum(saved.sum);
+  out->set_reason(cut(saved.reason));
+}
+
 void put(const Address& address, pb::Address* out) {
   out->set_role(static_cast<pb::Address::Role>(address.role));
   out->set_id(address.id);
@@ -173,6 +207,7 @@ pb::Record* field(pb::Post* out, const Record&) { return out->mutable_record(); 
 pb::Scale* field(pb::Post* out, const Scale&) { return out->mutable_scale(); }
 pb::Commit* field(pb::Post* out, const Commit&) { return out->mutable_commit(); }
 pb::Fence* field(pb::Post* out, const Fence&) { return out->mutable_fence(); }
+pb::PartSaved* field(pb::Post* out, const PartSaved&) { return out->mutable_part_saved(); }
 
 void put(const Post& post, pb::Post* out) {
   out->set_network(post.network);
@@ -218,6 +253,7 @@ void put(const JobTerms& terms, pb::JobTerms* out) {
   out->set_optimizer_state(static_cast<pb::OptimizerState>(terms.optimizer_state));
   out->set_clip_norm(terms.clip_norm);
   out->set_max_refusals(terms.max_refusals);
+  out->set_min_replicas(terms.min_replicas);
   out->set_record(terms.record);
   out->set_seed(terms.seed);
   out->set_shuffle(terms.shuffle);
@@ -291,6 +327,7 @@ void put(const ReplicaAccount& account, pb::ReplicaAccount* out) {
   out->set_mean_step_seconds(account.mean_step_seconds);
   out->set_last_heard_seconds(account.last_heard_seconds);
   out->set_gone(cut(account.gone));
+  out->set_lives(account.lives);
 }
 
 void put(const ServerAccount& account, pb::ServerAccount* out) {
@@ -398,6 +435,10 @@ void put(const Account& account, pb::JobMessage* message) {
   out->set_stopped(cut(account.stopped));
   out->set_done(account.done);
   out->set_waiting_for(cut(account.waiting_for));
+  out->set_degraded(account.degraded);
+  out->set_checkpoint(cut(account.checkpoint));
+  out->set_checkpointed(account.checkpointed);
+  out->set_checkpoint_problem(cut(account.checkpoint_problem));
   for (const auto& replica : account.replicas) put(replica, out->add_replicas());
   for (const auto& server : account.servers) put(server, out->add_servers());
 }
@@ -416,11 +457,13 @@ void put(const Order& order, pb::JobMessage* message) {
   out->set_container(order.container);
   out->set_force(order.force);
   out->set_token(order.token);
+  out->set_replica(order.replica);
 }
 
 void put(const OrderDone& done, pb::JobMessage* message) {
   message->mutable_order_done()->set_token(done.token);
   message->mutable_order_done()->set_problem(cut(done.problem));
+  message->mutable_order_done()->set_result(cut(done.result));
 }
 
 void put(const ContainerAccount& account, pb::ContainerAccount* out) {
@@ -448,6 +491,70 @@ void put(const Snapshot& snapshot, pb::JobMessage* message) {
   put_about(snapshot.about, out);
 }
 
+void put(const Piece& piece, pb::JobMessage* message) {
+  auto* out = message->mutable_piece();
+  out->set_network(piece.network);
+  out->set_of(piece.of);
+  out->set_slot(piece.slot);
+  out->set_array(piece.array);
+  out->set_offset(piece.offset);
+  out->set_updates(piece.updates);
+}
+
+void put(const PiecesDone& done, pb::JobMessage* message) {
+  auto* out = message->mutable_pieces_done();
+  out->set_network(done.network);
+  out->set_of(done.of);
+  out->set_shards(done.shards);
+  if (done.standing) put(*done.standing, out->mutable_standing());
+}
+
+void put(const PiecesHeld& held, pb::JobMessage* message) {
+  message->mutable_pieces_held()->set_network(held.network);
+  message->mutable_pieces_held()->set_of(held.of);
+}
+
+void put(const Muster& muster, pb::JobMessage* message) {
+  auto* out = message->mutable_muster();
+  out->set_view(muster.view);
+  out->set_why(cut(muster.why));
+  out->set_chief(muster.chief);
+  for (const auto& holding : muster.holdings) {
+    auto* one = out->add_holdings();
+    one->set_view(holding.view);
+    one->set_network(holding.network);
+    one->set_shard(holding.shard);
+    one->set_shards(holding.shards);
+    one->set_version(holding.version);
+    if (holding.standing) put(*holding.standing, one->mutable_standing());
+  }
+}
+
+void put(const Elsewhere& elsewhere, pb::JobMessage* message) {
+  message->mutable_elsewhere()->set_view(elsewhere.view);
+  message->mutable_elsewhere()->set_address(elsewhere.address);
+}
+
+void put(const View& view, pb::JobMessage* message) {
+  auto* out = message->mutable_view();
+  out->set_number(view.number);
+  out->set_from(view.from);
+  out->set_chief(view.chief);
+  out->set_survivors(view.survivors);
+  for (const auto& member : view.members) {
+    auto* one = out->add_members();
+    one->set_replica(member.replica);
+    one->set_listens(member.listens);
+  }
+  for (const auto& network : view.networks) {
+    auto* one = out->add_networks();
+    one->set_version(network.version);
+    if (network.standing) put(*network.standing, one->mutable_standing());
+    for (const auto source : network.sources) one->add_sources(source);
+    put(network.layout, one->mutable_layout());
+  }
+}
+
 }  // namespace
 
 std::string encode(const JobMessage& message) {
@@ -468,6 +575,8 @@ std::string encode_identity(const Identity& identity) {
   out.set_pid(identity.pid);
   out.set_listens(identity.listens);
   out.set_job(identity.job);
+  out.set_replaces(identity.replaces);
+  out.set_view(identity.view);
   return out.SerializeAsString();
 }
 

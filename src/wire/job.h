@@ -21,6 +21,7 @@ enum class Role : std::uint8_t {
   replica,  // computes gradients
   watcher,  // only asks how it goes
   keeper,   // looks after the containers: lists, takes snapshots, saves, removes; never trains
+  member,   // of a job whose replicas host the parameters: forms it anew with the others
 };
 
 // The first thing each side of a connection says; the transport carries it before anything else.
@@ -33,8 +34,10 @@ struct Identity {
   std::string version;  // of the program
   std::string host;
   std::uint64_t pid = 0;
-  std::string listens;  // where others reach it; empty: nowhere
-  std::string job;      // which job, or container, it is about; empty: the only one there is
+  std::string listens;       // where others reach it; empty: nowhere
+  std::string job;           // which job, or container, it is about; empty: the only one there is
+  Incarnation replaces = 0;  // the former life of this very process, which is over; 0: it has had none
+  std::uint64_t view = 0;    // of which view of the job it is, where the replicas host the parameters; else 0
   bool operator==(const Identity&) const = default;
 };
 
@@ -67,6 +70,7 @@ struct JobTerms {
   OptimizerState optimizer_state = OptimizerState::shared;
   double clip_norm = 0;
   std::uint32_t max_refusals = 3;
+  std::uint32_t min_replicas = 1;
   bool record = false;  // keep a history
   std::uint64_t seed = 1;
   bool shuffle = true;
@@ -167,6 +171,7 @@ struct ReplicaAccount {
   double mean_step_seconds = 0;
   double last_heard_seconds = 0;  // ago
   std::string gone;               // why; empty: it is not
+  std::uint64_t lives = 0;        // how often it has joined
 };
 
 struct ServerAccount {
@@ -189,6 +194,10 @@ struct Account {
   std::string stopped;  // why it was ended early
   bool done = false;
   std::string waiting_for;
+  std::uint64_t degraded = 0;      // updates made of fewer gradients than configured, because replicas were gone
+  std::string checkpoint;          // the newest that is whole; empty: there is none
+  Version checkpointed = 0;        // its version
+  std::string checkpoint_problem;  // why the last attempt failed; empty: it did not
   std::vector<ReplicaAccount> replicas;
   std::vector<ServerAccount> servers;
 };
@@ -206,18 +215,20 @@ struct Enclosed {
 
 // What a keeper wants done; the first server passes it on to the others.
 struct Order {
-  enum class Kind : std::uint8_t { list, snapshot, save, remove, stop };
+  enum class Kind : std::uint8_t { list, snapshot, save, remove, stop, checkpoint, drain };
   Kind kind = Kind::list;
   std::string container;  // empty: of all of them, where that makes sense
   bool force = false;     // remove: also while clients are there
   std::uint64_t token =
       0;  // drawn by the keeper, not 0: by it and the container the servers know that it is the same order
+  ReplicaId replica = 0;  // drain: which one
 };
 
 // It is done, or why not.
 struct OrderDone {
   std::uint64_t token = 0;
   std::string problem;  // empty: it is done
+  std::string result;   // what came of it, in words
 };
 
 struct ContainerAccount {
@@ -243,8 +254,81 @@ struct Snapshot {
   About about{};
 };
 
+// --- where the replicas host the parameters: each slice is held twice, and survivors form the job anew ---
+
+// A piece of a slice: floats of a slot's values, or of what the optimizer remembers of it; the payload is the floats.
+// From a server to whoever holds the twin of its slice, or between members, to whoever hosts it in the next view.
+struct Piece {
+  std::uint32_t network = 0;
+  std::uint64_t of = 0;  // the version that is being made; between members: the view's number
+  std::uint32_t slot = 0;
+  std::uint32_t array = 0;  // 0: the values; else which of the optimizer's arrays, from 1
+  std::uint64_t offset = 0;
+  std::uint64_t updates = 0;  // that made the state
+};
+
+// These were all of them.
+struct PiecesDone {
+  std::uint32_t network = 0;
+  std::uint64_t of = 0;
+  std::uint32_t shards = 1;          // of the network
+  std::optional<Standing> standing;  // of a version
+};
+
+// And the twin has them.
+struct PiecesHeld {
+  std::uint32_t network = 0;
+  std::uint64_t of = 0;
+};
+
+// A slice that a member has, at one version.
+struct Holding {
+  std::uint64_t view = 0;  // the number of the view that it is a slice of
+  std::uint32_t network = 0;
+  ShardId shard = 0;
+  std::uint32_t shards = 1;
+  Version version = 0;
+  std::optional<Standing> standing;  // none: nothing was trained yet
+};
+
+// A member wants the job formed anew: one that has lost another, or a newcomer (who has nothing).
+struct Muster {
+  std::uint64_t view = 0;  // the last that it was in; 0: none
+  std::vector<Holding> holdings{};
+  bool chief = false;  // it was the chief
+  std::string why;
+};
+
+// Ask there instead: it is the first of the view that goes on, or will be of the next. Of view 0, and without an
+// address: this is a newcomer, and whoever listened here before is no more.
+struct Elsewhere {
+  std::uint64_t view = 0;
+  std::string address;
+};
+
+// Who the job consists of from now on, and what it goes on from. The first member has the first shard, and so on.
+struct View {
+  struct Seat {
+    ReplicaId replica = 0;
+    std::string listens;
+  };
+  struct Network {
+    Version version = 0;
+    std::optional<Standing> standing;
+    std::vector<std::uint32_t> sources;  // by shard of the view before: which member (its place below) has that slice
+    Layout layout{};
+  };
+  std::uint64_t number = 0;
+  std::uint64_t from = 0;  // the view that it follows
+  ReplicaId chief = 0;
+  std::uint32_t survivors = 0;  // the first so many of the members; the others are new
+  std::vector<Seat> members{};
+  std::vector<Network> networks{};
+};
+
 using JobMessage =
     std::variant<Welcome, Refusal, Open, Opened, FirstValues, FirstValuesDone, BlockValues, Post, StepNews, ChiefNow,
-                 Concluded, StopNow, Leaving, AskAccount, Account, Enclosed, Order, OrderDone, Containers, Snapshot>;
+                 Concluded, StopNow, Leaving, AskAccount, Account, Enclosed, Order, OrderDone, Containers, Snapshot,
+                 Piece, PiecesDone, PiecesHeld, Muster, Elsewhere, View>;
 
 }  // namespace yoke::wire

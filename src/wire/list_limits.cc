@@ -13,7 +13,7 @@ namespace yoke::wire {
 namespace {
 
 struct List {
-  std::array<int, 3> path;  // the numbers of the fields that lead to it; 0: none
+  std::array<int, 4> path;  // the numbers of the fields that lead to it; 0: none
   std::uint64_t most;
   const char* what;
 };
@@ -43,6 +43,17 @@ constexpr List kLists[] = {
     {{pb::JobMessage::kPostFieldNumber, pb::Post::kRecordFieldNumber, pb::Record::kTurnedAwayFieldNumber},
      kMaxTurnedAway,
      "gradients turned away at once"},
+    {{pb::JobMessage::kMusterFieldNumber, pb::Muster::kHoldingsFieldNumber}, kMaxMembers, "slices"},
+    {{pb::JobMessage::kViewFieldNumber, pb::View::kMembersFieldNumber}, kMaxMembers, "members"},
+    {{pb::JobMessage::kViewFieldNumber, pb::View::kNetworksFieldNumber}, kMaxMembers, "networks"},
+    {{pb::JobMessage::kViewFieldNumber, pb::View::kNetworksFieldNumber, pb::View::Network::kLayoutFieldNumber,
+      pb::Layout::kSlotsFieldNumber},
+     kMaxSlots,
+     "slots"},
+    {{pb::JobMessage::kViewFieldNumber, pb::View::kNetworksFieldNumber, pb::View::Network::kLayoutFieldNumber,
+      pb::Layout::kGroupsFieldNumber},
+     kMaxGroups,
+     "parameter groups"},
     {{pb::JobMessage::kAccountFieldNumber, pb::Account::kReplicasFieldNumber}, kMaxMembers, "replicas"},
     {{pb::JobMessage::kAccountFieldNumber, pb::Account::kServersFieldNumber}, kMaxMembers, "servers"},
 };

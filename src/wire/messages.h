@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -63,6 +64,27 @@ struct Contribution {
   std::optional<Range> range;
 };
 
+// Where a training stands at one version: with the values and the optimizer's state, all that it takes to go on from
+// there. It does not say who was working: whoever was, his samples are among those to be handed out again.
+struct LedgerStanding {
+  std::uint32_t epoch = 0;  // of the cursor
+  std::uint64_t cursor = 0;
+  std::vector<Range> returned;                     // to be handed out first, in this order
+  std::map<std::uint32_t, std::uint64_t> counted;  // epochs under way -> samples counted
+  std::uint32_t counted_epochs = 0;                // epochs of which every sample has counted
+  bool operator==(const LedgerStanding&) const = default;
+};
+
+struct Standing {
+  Version version = 0;
+  std::uint64_t samples = 0;  // an epoch; 0: the data has no size
+  std::uint32_t batch = 1;
+  std::optional<LedgerStanding> ledger;  // none: the data has no size
+  double samples_decided = 0;            // what schedules go by
+  Version warmup_end = 0;                // the last version that only one replica worked on
+  bool operator==(const Standing&) const = default;
+};
+
 // One decision of the sequencer; the log is all of them, in order of `index`. An update when something was applied
 // (version `step` becomes `step + 1`), otherwise only news of gradients turned away.
 struct Record {
@@ -74,7 +96,9 @@ struct Record {
   bool degraded = false;     // fewer than configured, because replicas are gone
   double rate = 1;           // factor on every group's learning rate
   bool clip = false;         // the shards measure the mean first and wait for Scale
+  std::uint64_t mark = 0;    // not 0: a checkpoint of version `step` is taken here, and this is its token
   std::string reason;
+  std::optional<Standing> standing;  // once it is applied; where the shards outlive the sequencer (mirrored)
 };
 
 // --- replica to sequencer ---
@@ -92,6 +116,7 @@ struct Assign {
   GradientId gradient;         // the answer will carry this name
   Version step = 0;            // compute on this version (async: at least this one)
   std::optional<Range> range;  // none: the data has no size
+  std::uint64_t counted = 0;   // samples that had counted when it was given out
 };
 
 // Training is over; the final version.
@@ -104,10 +129,11 @@ struct Settled {
   Verdict verdict;
 };
 
-// This life may not take part (an older incarnation, another data size, struck off).
+// This life may not take part (an older incarnation, another data size, struck off), or was asked to go.
 struct Turned {
   Life life;
   std::string reason;
+  bool drained = false;  // it was taken out in good order: nothing is wrong with it
 };
 
 // --- replica to shard ---
@@ -161,6 +187,15 @@ struct Reduced {
   Version version = 0;
 };
 
+// This shard's part of the checkpoint is on the disk, or why it is not.
+struct PartSaved {
+  ShardId shard = 0;
+  std::uint64_t token = 0;
+  bool ok = true;
+  std::uint64_t sum = 0;  // of the file that lists the part's files
+  std::string reason;     // when not ok
+};
+
 // --- sequencer to shard ---
 
 // Completes record `step`: the factor on the mean gradient.
@@ -179,7 +214,7 @@ struct Fence {
 };
 
 using Message = std::variant<Hello, Assign, Done, Settled, Turned, Push, Pull, Parameters, Report, Measured, Reduced,
-                             Record, Scale, Commit, Fence>;
+                             Record, Scale, Commit, Fence, PartSaved>;
 
 // Who a message goes to or comes from.
 struct Address {
