@@ -29,11 +29,15 @@ std::vector<std::string> check(std::span<const Event> events) {
   UpdateRules updates(tally, payloads, out);
   ShardRules shards(tally, payloads, out);
   SampleRules samples(tally, out);
+  CheckpointRules checkpoints(tally, out);
+  FormingRules forming(tally, out);
   for (std::size_t at = 0; at < events.size() && out.size() < kEnough; ++at) {
     fates.on(events[at]);
     updates.on(events[at], at);
     shards.on(events[at], at);
-    samples.on(events[at]);
+    samples.on(events[at], at);
+    checkpoints.on(events[at], at);
+    forming.on(events[at]);
     tally.on(events[at]);
   }
   if (out.size() >= kEnough) return out;

@@ -6,6 +6,7 @@ namespace {
 TEST(CheckerTest, GoodHistoriesAreGood) {
   expect_clean(sync_story());
   expect_clean(async_story());
+  expect_clean(lost_story());
 }
 
 TEST(CheckerTest, TermsComeFirst) { EXPECT_FALSE(check({}).empty()); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -97,8 +98,32 @@ struct Finished {
   wire::Version version = 0;
 };
 
+// A shard held what it had in this version, for this checkpoint.
+struct Captured {
+  wire::ShardId shard = 0;
+  std::uint64_t token = 0;
+  wire::Version version = 0;
+};
+
+// The checkpoint is whole and can be seen, by the sequencer's word.
+struct Announced {
+  std::uint64_t token = 0;
+  wire::Version version = 0;
+};
+
+// The job goes on from a checkpoint, or from the beginning when there is none: the sequencer and the shards are new,
+// and nobody is in. Right after the terms: what came before is not in this history. Later: the whole job was lost, and
+// what was decided from the standing's version on never happened. Or it was formed anew: it goes on from what those
+// that are left had in memory, and nothing that was committed is lost.
+struct Resumed {
+  core::Standing standing;
+  std::uint32_t passed_over = 0;  // later checkpoints that are damaged
+  std::optional<Terms> terms;     // from now on; none: as they were
+  bool formed = false;            // from memory
+};
+
 using What = std::variant<Terms, Joined, Left, Assigned, Installed, Examined, Decided, Made, Committed, Published, Told,
-                          Stopped, Finished>;
+                          Stopped, Finished, Captured, Announced, Resumed>;
 
 struct Event {
   Time at{};

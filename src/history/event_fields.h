@@ -17,8 +17,8 @@ concept Is = std::is_same_v<std::remove_const_t<E>, T>;
 
 // By the place in What.
 inline constexpr std::array<std::string_view, std::variant_size_v<What>> kEventNames = {
-    "terms", "joined",    "left",      "assigned", "installed", "examined", "decided",
-    "made",  "committed", "published", "told",     "stopped",   "finished"};
+    "terms",     "joined",    "left", "assigned", "installed", "examined", "decided",   "made",
+    "committed", "published", "told", "stopped",  "finished",  "captured", "announced", "resumed"};
 
 // The words for the values of an enumeration, in their order.
 inline constexpr auto words_for(wire::Fate) {
@@ -78,7 +78,7 @@ void fields(Visit& visit, Is<wire::Contribution> auto& part) {
 
 template <class Visit>
 void fields(Visit& visit, Is<wire::Record> auto& record) {
-  auto& [index, step, applied, turned_away, quorum, degraded, rate, clip, reason] = record;
+  auto& [index, step, applied, turned_away, quorum, degraded, rate, clip, mark, reason, standing] = record;
   visit("index", index);
   visit("step", step);
   visit("applied", applied);
@@ -87,7 +87,9 @@ void fields(Visit& visit, Is<wire::Record> auto& record) {
   visit("degraded", degraded);
   visit("rate", rate);
   visit("clip", clip);
+  visit("mark", mark);
   visit("reason", reason);
+  visit("standing", standing);
 }
 
 template <class Visit>
@@ -121,7 +123,7 @@ void fields(Visit& visit, Is<StaleOptions> auto& stale) {
 template <class Visit>
 void fields(Visit& visit, Is<core::SequencerOptions> auto& options) {
   auto& [replicas, spares, shards, async, everybody, epochs, steps, batch_schedule, warmup_epochs, warmup_steps,
-         schedule, stale, clip_norm, max_refusals] = options;
+         schedule, stale, clip_norm, max_refusals, min_replicas] = options;
   visit("replicas", replicas);
   visit("spares", spares);
   visit("shards", shards);
@@ -136,6 +138,28 @@ void fields(Visit& visit, Is<core::SequencerOptions> auto& options) {
   visit("stale", stale);
   visit("clip_norm", clip_norm);
   visit("max_refusals", max_refusals);
+  visit("min_replicas", min_replicas);
+}
+
+template <class Visit>
+void fields(Visit& visit, Is<core::LedgerStanding> auto& ledger) {
+  auto& [epoch, cursor, returned, counted, counted_epochs] = ledger;
+  visit("epoch", epoch);
+  visit("cursor", cursor);
+  visit("returned", returned);
+  visit("counted", counted);
+  visit("counted_epochs", counted_epochs);
+}
+
+template <class Visit>
+void fields(Visit& visit, Is<core::Standing> auto& standing) {
+  auto& [version, samples, batch, ledger, samples_decided, warmup_end] = standing;
+  visit("version", version);
+  visit("samples", samples);
+  visit("batch", batch);
+  visit("ledger", ledger);
+  visit("samples_decided", samples_decided);
+  visit("warmup_end", warmup_end);
 }
 
 // --- the events ---
@@ -164,10 +188,11 @@ void fields(Visit& visit, Is<Left> auto& event) {
 
 template <class Visit>
 void fields(Visit& visit, Is<Assigned> auto& event) {
-  auto& [gradient, step, range] = event.assign;
+  auto& [gradient, step, range, counted] = event.assign;
   visit("gradient", gradient);
   visit("step", step);
   visit("range", range);
+  visit("counted", counted);
 }
 
 template <class Visit>
@@ -241,6 +266,30 @@ template <class Visit>
 void fields(Visit& visit, Is<Finished> auto& event) {
   auto& [version] = event;
   visit("version", version);
+}
+
+template <class Visit>
+void fields(Visit& visit, Is<Captured> auto& event) {
+  auto& [shard, token, version] = event;
+  visit("shard", shard);
+  visit("token", token);
+  visit("version", version);
+}
+
+template <class Visit>
+void fields(Visit& visit, Is<Announced> auto& event) {
+  auto& [token, version] = event;
+  visit("token", token);
+  visit("version", version);
+}
+
+template <class Visit>
+void fields(Visit& visit, Is<Resumed> auto& event) {
+  auto& [standing, passed_over, terms, formed] = event;
+  visit("standing", standing);
+  visit("passed_over", passed_over);
+  visit("terms", terms);
+  visit("formed", formed);
 }
 
 }  // namespace yoke::history

@@ -19,7 +19,13 @@ void FateRules::on(const Event& event) {
   if (const auto* e = std::get_if<Assigned>(&event.what)) on_assigned(e->assign);
   if (const auto* e = std::get_if<Decided>(&event.what)) on_decided(e->record);
   if (const auto* e = std::get_if<Told>(&event.what)) on_told(e->verdict);
+  if (const auto* e = std::get_if<Installed>(&event.what)) on_installed(*e);
   if (std::holds_alternative<Finished>(event.what)) finished_ = true;
+  if (std::holds_alternative<Resumed>(event.what)) {
+    assigned_.clear();
+    decided_.clear();
+    finished_ = false;
+  }
 }
 
 void FateRules::on_assigned(const wire::Assign& assign) {
@@ -40,6 +46,12 @@ void FateRules::on_assigned(const wire::Assign& assign) {
       out_.push_back(fmt::format("{} was assigned while one was to warm up, and {} was undecided",
                                  name(assign.gradient), name(gradient)));
 
+  if (const auto there = tally_.count_alive(); there < tally_.terms.options.min_replicas)
+    out_.push_back(fmt::format("{} was assigned with {} replicas in, at least {} are needed", name(assign.gradient),
+                               there, tally_.terms.options.min_replicas));
+  if (assign.counted != static_cast<std::uint64_t>(tally_.samples_applied))
+    out_.push_back(fmt::format("{} was told that {} samples had counted, it was {}", name(assign.gradient),
+                               assign.counted, tally_.samples_applied));
   if (assign.step != tally_.committed)
     out_.push_back(fmt::format("{} was assigned for version {}, but {} was committed", name(assign.gradient),
                                assign.step, tally_.committed));
@@ -54,6 +66,13 @@ void FateRules::on_assigned(const wire::Assign& assign) {
     if (member.alive && ahead >= member.settled + std::max<std::uint64_t>(1, *max_lead))
       out_.push_back(fmt::format("{} was assigned with {} settled, {} or more ahead of replica {} with {}",
                                  name(assign.gradient), ahead, *max_lead, replica, member.settled));
+}
+
+void FateRules::on_installed(const Installed& installed) {
+  const auto it = assigned_.find(installed.gradient);
+  if (it != assigned_.end() && installed.version < it->second.step)
+    out_.push_back(fmt::format("{} was assigned for version {} and computed on version {} of shard {}",
+                               name(installed.gradient), it->second.step, installed.version, installed.shard));
 }
 
 void FateRules::on_decided(const wire::Record& record) {

@@ -33,7 +33,7 @@ TEST(FateRulesTest, NobodyRunsTooFarAhead) {
     const auto* told = std::get_if<Told>(&event.what);
     return told && told->verdict.gradient.life.replica == 0;
   });
-  s.events.insert(second, Event{Time(0), Assigned{{gradient(0, 2), 1, wire::Range{1, 0, 2}}}});
+  s.events.insert(second, Event{Time(0), Assigned{{gradient(0, 2), 1, wire::Range{1, 0, 2}, 4}}});
   expect_found(s, "1 or more ahead of replica 1 with 0");
   s.terms.options.stale.max_lead = 2;
   expect_clean(s);
@@ -75,6 +75,32 @@ TEST(FateRulesTest, WorkGoesToLivesThatAreIn) {
   auto t = async_story();
   t.find<Assigned>(1).assign.gradient = gradient(0, 2);
   expect_found(t, "was assigned while gradient 1 of replica 0 (life 1) was undecided");
+}
+
+TEST(FateRulesTest, NobodyComputesOnAnOlderVersionThanItWasGiven) {
+  auto s = lost_story();
+  s.find<Installed>(4).version = 0;
+  expect_found(s, "was assigned for version 1 and computed on version 0 of shard 0");
+}
+
+TEST(FateRulesTest, AnAssignmentSaysWhatHadCounted) {
+  auto s = lost_story();
+  s.find<Assigned>(2).assign.counted = 3;
+  expect_found(s, "was told that 3 samples had counted, it was 4");
+}
+
+TEST(FateRulesTest, TooFewGetNoWork) {
+  auto s = sync_story();
+  s.terms.options.min_replicas = 2;
+  expect_clean(s);
+  s.events.insert(s.events.begin() + 2, Event{Time(0), Left{{1, 1}, "gone"}});
+  expect_found(s, "was assigned with 1 replicas in, at least 2 are needed");
+}
+
+TEST(FateRulesTest, LivesBeforeALossAreOver) {
+  auto s = lost_story();
+  s.erase<Joined>(2);
+  expect_found(s, "gradient 1 of replica 0 (life 2) was assigned to a life that is not in");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -67,6 +68,18 @@ class Writer {
     for (const auto& value : values) {
       if (&value != values.data()) out_ += ',';
       put(value);
+    }
+    out_ += ']';
+  }
+  void put(const std::map<std::uint32_t, std::uint64_t>& values) {  // a list of pairs
+    out_ += '[';
+    for (bool first = true; const auto& [key, value] : values) {
+      out_ += first ? "[" : ",[";
+      first = false;
+      put(key);
+      out_ += ',';
+      put(value);
+      out_ += ']';
     }
     out_ += ']';
   }
@@ -170,6 +183,16 @@ class Reader {
     values.resize(from.size());
     for (std::size_t i = 0; i < values.size(); ++i)
       if (!take(from[i], values[i])) return false;
+    return true;
+  }
+  bool take(const json& from, std::map<std::uint32_t, std::uint64_t>& values) {
+    if (!from.is_array()) return false;
+    values.clear();
+    for (const auto& pair : from) {
+      std::uint32_t key = 0;
+      if (!pair.is_array() || pair.size() != 2 || !take(pair[0], key) || values.contains(key)) return false;
+      if (!take(pair[1], values[key])) return false;
+    }
     return true;
   }
   template <class T>

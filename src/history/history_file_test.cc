@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/scratch_folder.h"
 #include "history/random_event.h"
-#include "history/scratch_folder.h"
 
 namespace yoke::history {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <array>
 
+#include "base/scratch_folder.h"
 #include "history/history_file.h"
 #include "history/recorder.h"
-#include "history/scratch_folder.h"
 #include "history/story.h"
 
 namespace yoke::history {
@@ -97,6 +97,45 @@ TEST(MergeTest, AJobInPartsKeepsItsPromises) {
     const auto history = Job(story).history();
     EXPECT_EQ(history.size(), story.events.size() + 1);
     for (const auto& finding : check(history)) ADD_FAILURE() << finding;
+  }
+}
+
+// The first process, with the sequencer and shard 0, is killed in the middle of a line; the second has both shards from
+// then on, and goes on from a version of which the first had not written that it had made it.
+TEST(MergeTest, AJobThatWasFormedAnewKeepsItsPromises) {
+  auto story = formed_story();
+  auto& resumed = story.find<Resumed>();
+  resumed.terms->options.shards = 1;
+  resumed.terms->shard_blocks = {2};
+  const auto formed = static_cast<std::size_t>(
+      std::find_if(story.events.begin(), story.events.end(),
+                   [](const auto& event) { return std::holds_alternative<Resumed>(event.what); }) -
+      story.events.begin());
+  std::vector<Event> killed{{Time(0), story.terms}}, survivor;
+  for (std::size_t at = 0; at < story.events.size(); ++at) {
+    auto event = story.events[at];
+    event.at = Time(at + 1);
+    if (at >= formed) {
+      const auto* installed = std::get_if<Installed>(&event.what);
+      const auto* published = std::get_if<Published>(&event.what);
+      if ((installed && installed->shard == 1) || (published && published->shard == 1)) continue;
+      if (auto* made = std::get_if<Made>(&event.what)) made->shard = 0;
+      survivor.push_back(std::move(event));
+    } else if (const auto* made = std::get_if<Made>(&event.what)) {
+      if (made->shard == 1) survivor.push_back(event);
+      if (made->shard == 0 && made->version == 1) killed.push_back(event);
+    } else {
+      (std::holds_alternative<Told>(event.what) ? survivor : killed).push_back(event);
+    }
+  }
+  const ScratchFolder folder;
+  folder.write("killed", to_json_lines(killed) + R"({"at":99,"event":"made","sha)");
+  folder.write("survivor", to_json_lines(survivor));
+  for (const bool killed_first : {true, false}) {
+    std::vector<std::vector<Event>> parts;
+    for (const char* file : {killed_first ? "killed" : "survivor", killed_first ? "survivor" : "killed"})
+      parts.push_back(read_history(folder.file(file)).or_throw());
+    for (const auto& finding : check(merge(std::move(parts)))) ADD_FAILURE() << finding;
   }
 }
 

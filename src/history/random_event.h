@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 #include <string>
 #include <tuple>
@@ -29,9 +30,9 @@ inline constexpr int kFields<wire::Verdict> = 5;
 template <>
 inline constexpr int kFields<wire::Contribution> = 6;
 template <>
-inline constexpr int kFields<wire::Record> = 9;
+inline constexpr int kFields<wire::Record> = 11;
 template <>
-inline constexpr int kFields<wire::Assign> = 3;
+inline constexpr int kFields<wire::Assign> = 4;
 template <>
 inline constexpr int kFields<BatchChange> = 2;
 template <>
@@ -39,7 +40,7 @@ inline constexpr int kFields<ScheduleOptions> = 6;
 template <>
 inline constexpr int kFields<StaleOptions> = 5;
 template <>
-inline constexpr int kFields<core::SequencerOptions> = 14;
+inline constexpr int kFields<core::SequencerOptions> = 15;
 template <>
 inline constexpr int kFields<Terms> = 4;
 template <>
@@ -68,6 +69,16 @@ template <>
 inline constexpr int kFields<Stopped> = 1;
 template <>
 inline constexpr int kFields<Finished> = 1;
+template <>
+inline constexpr int kFields<core::LedgerStanding> = 5;
+template <>
+inline constexpr int kFields<core::Standing> = 6;
+template <>
+inline constexpr int kFields<Captured> = 3;
+template <>
+inline constexpr int kFields<Announced> = 2;
+template <>
+inline constexpr int kFields<Resumed> = 4;
 
 template <class T>
 auto fields_of(T& whole) {
@@ -90,12 +101,12 @@ auto fields_of(T& whole) {
   } else if constexpr (n == 6) {
     auto& [a, b, c, d, e, f] = whole;
     return std::tie(a, b, c, d, e, f);
-  } else if constexpr (n == 9) {
-    auto& [a, b, c, d, e, f, g, h, i] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i);
+  } else if constexpr (n == 11) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
   } else {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p);
   }
 }
 
@@ -157,6 +168,10 @@ class RandomEvents {
   void fill(std::vector<T>& values) {
     values.resize(random_() % 4);
     for (auto& value : values) fill(value);
+  }
+  void fill(std::map<std::uint32_t, std::uint64_t>& values) {
+    values.clear();
+    for (auto left = random_() % 4; left > 0; --left) fill(values[static_cast<std::uint32_t>(random_())]);
   }
   template <class T>
   requires(kFields<T> > 0) void fill(T& value) {

@@ -69,6 +69,11 @@ Status Recorder::flush() {
 }
 
 void Recorder::add(Time at, What what) {
+  if (const auto* resumed = std::get_if<Resumed>(&what)) {  // a new log, and lives of its own
+    next_record_ = 0;
+    committed_ = resumed->standing.version;
+    joined_.clear();
+  }
   std::unique_lock lock(mutex_);
   if (file_ < 0) {
     events_.push_back({at, std::move(what)});
@@ -83,6 +88,10 @@ void Recorder::add(Time at, What what) {
 
 void Recorder::add_effect(Time at, const wire::Address& actor, const core::Effect& effect) {
   if (const auto* publish = std::get_if<core::Publish>(&effect)) return add(at, Published{actor.id, publish->version});
+  if (const auto* capture = std::get_if<core::Capture>(&effect))
+    return add(at, Captured{actor.id, capture->token, capture->version});
+  if (const auto* announce = std::get_if<core::Announce>(&effect))
+    return add(at, Announced{announce->token, announce->version});
   const auto* send = std::get_if<core::Send>(&effect);
   if (!send || actor != wire::kSequencer) return;
   if (const auto* assign = std::get_if<wire::Assign>(&send->message)) {

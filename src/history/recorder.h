@@ -32,11 +32,11 @@ class Recorder {
   // memory.
   Status flush();
 
-  // From any thread.
+  // From any thread; Resumed only from the one that add_effect is called from for the sequencer.
   void add(Time at, What what);
   // What can be read off an effect of a state machine: who joined and who was struck off, assignments, records,
-  // commits, publications, the end. The driver itself adds the rest: the terms, Left before it hands over a Down, and
-  // what became of payloads and parameters.
+  // commits, publications, checkpoints, the end. The driver itself adds the rest: the terms, Resumed, Left before it
+  // hands over a Down, and what became of payloads and parameters.
   void add_effect(Time at, const wire::Address& actor, const core::Effect& effect);
 
   // Those in memory: none once they go to a file.

@@ -6,8 +6,8 @@
 #include <memory>
 #include <thread>
 
+#include "base/scratch_folder.h"
 #include "history/history_file.h"
-#include "history/scratch_folder.h"
 
 namespace yoke::history {
 namespace {
@@ -43,6 +43,54 @@ TEST(RecorderTest, KnowsWhoSpeaks) {
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(std::get<Published>(events[0].what).shard, 3u);
   EXPECT_EQ(std::get<Left>(events[1].what).life, (wire::Life{2, 5}));
+}
+
+TEST(RecorderTest, ReadsCheckpointsOffTheEffects) {
+  Recorder recorder;
+  recorder.add_effect(Time(1), shard_at(3), core::Capture{7, 5});
+  recorder.add_effect(Time(2), kSequencer, core::Announce{7, 5});
+  const auto events = recorder.events();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(std::get<Captured>(events[0].what).shard, 3u);
+  EXPECT_EQ(std::get<Captured>(events[0].what).token, 7u);
+  EXPECT_EQ(std::get<Announced>(events[1].what).version, 5u);
+}
+
+TEST(RecorderTest, ALogBeginsAnewWhenTheJobGoesOn) {
+  Recorder recorder;
+  const auto say = [&](wire::Message message) {
+    recorder.add_effect(Time(1), kSequencer, Send{shard_at(0), std::move(message)});
+  };
+  say(wire::Record{.index = 0});
+  say(wire::Commit{4});
+  recorder.add(Time(2), Resumed{.standing = {.version = 2}});
+  say(wire::Record{.index = 0});
+  say(wire::Commit{2});
+  say(wire::Commit{3});
+  const auto events = recorder.events();
+  ASSERT_EQ(events.size(), 5u);
+  EXPECT_TRUE(std::holds_alternative<Decided>(events[3].what));
+  EXPECT_EQ(std::get<Committed>(events[4].what).version, 3u);
+}
+
+// The one that has the sequencer from then on has recorded none of the log before.
+TEST(RecorderTest, ALogGoesOnInAnotherHand) {
+  Recorder recorder;
+  const auto say = [&](wire::Message message) {
+    recorder.add_effect(Time(1), kSequencer, Send{shard_at(0), std::move(message)});
+  };
+  recorder.add_effect(Time(0), shard_at(3), core::Publish{5});
+  recorder.add(Time(1), Resumed{.standing = {.version = 5}, .formed = true});
+  say(wire::Fence{{0, 2}});
+  say(wire::Commit{5});
+  say(wire::Record{.index = 0});
+  say(wire::Commit{6});
+  const auto events = recorder.events();
+  ASSERT_EQ(events.size(), 5u);
+  EXPECT_TRUE(std::get<Resumed>(events[1].what).formed);
+  EXPECT_TRUE(std::holds_alternative<Joined>(events[2].what));
+  EXPECT_TRUE(std::holds_alternative<Decided>(events[3].what));
+  EXPECT_EQ(std::get<Committed>(events[4].what).version, 6u);
 }
 
 std::vector<Event> read(const std::string& file) { return read_history(file).or_throw(); }

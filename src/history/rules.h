@@ -36,7 +36,7 @@ class Payloads {
 };
 
 // Each gradient is decided once, its replica is told what the log says, and none stays undecided. Nobody runs ahead
-// further than allowed.
+// further than allowed, or computes on an older version than it was given.
 class FateRules {
  public:
   FateRules(const Tally& tally, Findings& out) : tally_(tally), out_(out) {}
@@ -45,6 +45,7 @@ class FateRules {
 
  private:
   void on_assigned(const wire::Assign& assign);
+  void on_installed(const Installed& installed);
   void on_decided(const wire::Record& record);
   void decide(const wire::Verdict& verdict);
   void on_told(const wire::Verdict& told);
@@ -87,6 +88,7 @@ class ShardRules {
   void end();
 
  private:
+  void on_resumed(const Resumed& resumed);
   void on_made(const Made& made);
   void check_used(const Made& made, const wire::Record& record);
   void on_published(const Published& published);
@@ -104,19 +106,74 @@ class ShardRules {
   const Finished* finished_ = nullptr;
 };
 
-// Each sample counts once an epoch.
+// Each sample counts once an epoch, also when the job was lost and went on from a checkpoint.
 class SampleRules {
  public:
   SampleRules(const Tally& tally, Findings& out) : tally_(tally), out_(out) {}
-  void on(const Event& event);
+  void on(const Event& event, std::size_t at);
   void end();
 
  private:
+  using Counted = std::map<std::uint32_t, std::vector<bool>>;  // epoch -> by place
+
+  void on_resumed(const Resumed& resumed, bool at_the_beginning);
+  void on_assigned(const std::optional<wire::Range>& range);
+  void count(const wire::Contribution& part);
+  // What had counted, by the standing's word.
+  Counted counted_in(const core::Standing& standing);
+  void compare(const Counted& said, const core::Standing& standing);
+
   const Tally& tally_;
   Findings& out_;
-  std::map<std::uint32_t, std::vector<bool>> counted_;  // epoch -> by place
+  Counted counted_;
+  Counted before_;  // this history began
+  double samples_before_ = 0;
+  const core::LedgerStanding* resumed_ = nullptr;  // what the job went on from
+  std::set<std::pair<std::uint32_t, std::uint64_t>>
+      to_return_;  // epoch and place, given back there: not handed out yet
   const Finished* finished_ = nullptr;
   bool stopped_ = false;
+};
+
+// A checkpoint is what every shard had in one and the same version, the one the log marked; it is announced when all of
+// that lies on the disk, and from then on a job that is lost goes on from it or from a later one.
+class CheckpointRules {
+ public:
+  CheckpointRules(const Tally& tally, Findings& out) : tally_(tally), out_(out) {}
+  void on(const Event& event, std::size_t at);
+
+ private:
+  struct Mark {
+    wire::Version version = 0;
+    std::size_t shards = 0;  // that have to capture it
+    std::set<wire::ShardId> captured;
+    bool announced = false;
+  };
+  void on_marked(const wire::Record& record);
+  void on_captured(const Captured& captured);
+  void on_announced(const Announced& announced);
+  void on_resumed(const Resumed& resumed);
+
+  const Tally& tally_;
+  Findings& out_;
+  std::map<std::uint64_t, Mark> marks_;  // by token
+  std::map<wire::ShardId, wire::Version> published_;
+};
+
+// A job that is formed anew has all that anybody was shown or told of, and goes on from where the log says it stood.
+class FormingRules {
+ public:
+  FormingRules(const Tally& tally, Findings& out) : tally_(tally), out_(out) {}
+  void on(const Event& event);
+
+ private:
+  void keep(wire::Version version, const char* how);
+  void on_formed(const core::Standing& standing);
+
+  const Tally& tally_;
+  Findings& out_;
+  wire::Version kept_ = 0;  // the newest that may not be lost
+  const char* how_ = "begun with";
 };
 
 }  // namespace yoke::history

@@ -14,6 +14,7 @@ bool equal(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max({1.0,
 
 void ShardRules::on(const Event& event, std::size_t at) {
   if (const auto* e = std::get_if<Decided>(&event.what); e && !e->record.applied.empty()) decided_at_.push_back(at);
+  if (const auto* e = std::get_if<Resumed>(&event.what)) on_resumed(*e);
   if (const auto* e = std::get_if<Made>(&event.what)) on_made(*e);
   if (const auto* e = std::get_if<Published>(&event.what)) on_published(*e);
   if (const auto* e = std::get_if<Finished>(&event.what)) finished_ = e;
@@ -23,6 +24,18 @@ void ShardRules::on(const Event& event, std::size_t at) {
     if (const auto who = unmade(e->version); !who.empty())
       out_.push_back(fmt::format("version {} was committed before {}", e->version, who));
   }
+}
+
+void ShardRules::on_resumed(const Resumed& resumed) {
+  const auto version = resumed.standing.version;
+  const auto& terms = resumed.terms ? *resumed.terms : tally_.terms;
+  std::erase_if(made_, [&](const auto& entry) { return entry.first.second > version; });
+  scale_.erase(scale_.upper_bound(version), scale_.end());
+  decided_at_.resize(version);
+  home_.clear();
+  published_.clear();
+  for (wire::ShardId shard = 0; shard < terms.shard_blocks.size(); ++shard) published_[shard] = version;
+  finished_ = nullptr;
 }
 
 std::string ShardRules::unmade(wire::Version version) const {
@@ -39,7 +52,8 @@ void ShardRules::on_made(const Made& made) {
   if (home_.try_emplace(made.block, made.shard).first->second != made.shard)
     out_.push_back(where + " belongs to another shard");
   if (!made_[{made.shard, made.version}].insert(made.block).second) out_.push_back(where + " was made twice");
-  if (made.version == 0 || made.version > decided_at_.size() || made.version > tally_.updates.size()) {
+  if (made.version == 0 || made.version > decided_at_.size() || made.version > tally_.updates.size() ||
+      !tally_.updates[made.version - 1]) {
     out_.push_back(where + " was made before it was decided");
     return;
   }

@@ -42,8 +42,8 @@ struct Story {
     return std::get<T>(events.back().what);
   }
   void join(std::uint32_t replica, std::uint64_t life = 1) { add(Joined{{replica, life}}); }
-  void assign(GradientId id, wire::Version step, std::uint64_t begin) {
-    add(Assigned{{id, step, wire::Range{0, begin, begin + 2}}});
+  void assign(GradientId id, wire::Version step, std::uint64_t begin, std::uint64_t counted = 0) {
+    add(Assigned{{id, step, wire::Range{0, begin, begin + 2}, counted}});
   }
   void work(GradientId id, wire::Version version, bool ok = true) {
     for (wire::ShardId shard = 0; shard < 2; ++shard) add(Installed{id, shard, version});
@@ -71,6 +71,25 @@ struct Story {
   void show(wire::Version version) {
     add(Committed{version});
     for (wire::ShardId shard = 0; shard < 2; ++shard) add(Published{shard, version});
+  }
+  // Replicas 0 and 1, in their life `life`, make the next version of the four samples from `begin` on.
+  void step_of_two(wire::Version step, std::uint64_t begin, std::uint64_t sequence, std::uint64_t life) {
+    const auto a = gradient(0, sequence, life), b = gradient(1, sequence, life);
+    assign(a, step, begin, begin);
+    assign(b, step, begin + 2, begin);
+    work(a, step);
+    work(b, step);
+    decide(step, {part(a, step, step, 0.5, begin), part(b, step, step, 0.5, begin + 2)});
+    make(step + 1, {{a, 0.5}, {b, 0.5}});
+    show(step + 1);
+  }
+  void mark(std::uint64_t token, wire::Version version) { decide(version, {}).mark = token; }
+  void capture(std::uint64_t token, wire::Version version) {
+    for (wire::ShardId shard = 0; shard < 2; ++shard) add(Captured{shard, token, version});
+  }
+  Resumed& resume(core::Standing standing) {
+    next_record = 0;
+    return add(Resumed{std::move(standing)});
   }
   void tell(GradientId id, Fate fate, wire::Version version, std::uint64_t staleness = 0) {
     add(Told{{id, fate, version, staleness, ""}});
@@ -132,6 +151,55 @@ inline Story async_story() {
   s.show(2);
   s.tell(b, Fate::applied, 2, 1);
   s.add(Finished{2});
+  return s;
+}
+
+// Where the checkpoint of version 1 in the next story stands.
+inline core::Standing standing_at_1() { return {1, 8, 2, core::LedgerStanding{0, 4, {}, {{0, 4}}, 0}, 4, 0}; }
+
+// Two synchronous steps with a checkpoint between them; the job is lost in the second, and goes on.
+inline Story lost_story() {
+  Story s;
+  s.terms.samples = 8;
+  s.join(0);
+  s.join(1);
+  s.step_of_two(0, 0, 1, 1);
+  s.mark(7, 1);
+  s.assign(gradient(0, 2), 1, 4, 4);
+  s.capture(7, 1);
+  s.add(Announced{7, 1});
+  s.resume(standing_at_1());
+  s.join(0, 2);
+  s.join(1, 2);
+  s.step_of_two(1, 4, 1, 2);
+  s.add(Finished{2});
+  return s;
+}
+
+// Two synchronous steps of a mirrored job; the second is decided and made when one is lost, and the others go on from
+// there: two shards, as before, in other hands.
+inline Story formed_story() {
+  Story s;
+  s.terms.samples = 12;
+  s.terms.options.everybody = true;
+  const core::Standing at_1{1, 12, 2, core::LedgerStanding{0, 4, {}, {{0, 4}}, 0}, 4, 0};
+  const core::Standing at_2{2, 12, 2, core::LedgerStanding{0, 8, {}, {{0, 8}}, 0}, 8, 0};
+  s.join(0);
+  s.join(1);
+  s.step_of_two(0, 0, 1, 1);
+  s.step_of_two(1, 4, 2, 1);
+  s.erase<Committed>(1);
+  s.erase<Published>(2);
+  s.erase<Published>(2);
+  s.find<Decided>(0).record.standing = at_1;
+  s.find<Decided>(1).record.standing = at_2;
+  auto& formed = s.resume(at_2);
+  formed.formed = true;
+  formed.terms = s.terms;
+  s.join(0, 2);
+  s.join(1, 2);
+  s.step_of_two(2, 8, 1, 2);
+  s.add(Finished{3});
   return s;
 }
 

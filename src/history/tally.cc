@@ -16,6 +16,7 @@ std::string name(const wire::GradientId& gradient) {
 
 void Tally::on(const Event& event) {
   if (const auto* e = std::get_if<Terms>(&event.what)) terms = *e;
+  if (const auto* e = std::get_if<Resumed>(&event.what)) resume(*e);
   if (const auto* e = std::get_if<Joined>(&event.what)) join(e->life);
   if (const auto* e = std::get_if<Left>(&event.what)) leave(e->life);
   if (const auto* e = std::get_if<Decided>(&event.what)) decide(e->record);
@@ -25,6 +26,22 @@ void Tally::on(const Event& event) {
       members[e->assign.gradient.life.replica].warming = warming_up();
     if (e->assign.range) newest_epoch = std::max(newest_epoch, e->assign.range->epoch);
   }
+}
+
+void Tally::resume(const Resumed& resumed) {
+  const auto& standing = resumed.standing;
+  if (resumed.terms) terms = *resumed.terms;
+  members.clear();
+  open.clear();
+  updates.resize(standing.version);
+  committed = standing.version;
+  counted.clear();
+  samples_applied = standing.samples_decided;
+  newest_epoch = 0;
+  if (!standing.ledger) return;
+  counted = standing.ledger->counted;
+  for (std::uint32_t epoch = 0; epoch < standing.ledger->counted_epochs; ++epoch) counted[epoch] = terms.samples;
+  newest_epoch = standing.ledger->epoch;
 }
 
 void Tally::join(const wire::Life& life) {

@@ -24,7 +24,7 @@ struct Tally {
   Terms terms;
   std::map<wire::ReplicaId, Member> members;
   std::map<wire::GradientId, wire::Assign> open;  // assigned and not decided
-  std::vector<const wire::Record*> updates;       // by step
+  std::vector<const wire::Record*> updates;       // by step; null: made before this history begins
   wire::Version committed = 0;
   std::map<std::uint32_t, std::uint64_t> counted;  // epoch -> samples in applied gradients
   double samples_applied = 0;
@@ -45,6 +45,7 @@ struct Tally {
   double rate() const;
 
  private:
+  void resume(const Resumed& resumed);
   void join(const wire::Life& life);
   void leave(const wire::Life& life);
   void decide(const wire::Record& record);

@@ -15,6 +15,7 @@ bool equal(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max({1.0,
 
 void UpdateRules::on(const Event& event, std::size_t at) {
   if (const auto* e = std::get_if<Installed>(&event.what)) installed_[e->gradient][e->shard] = e->version;
+  if (std::holds_alternative<Resumed>(event.what)) next_index_ = 0;
   const auto* decided = std::get_if<Decided>(&event.what);
   if (!decided) return;
   const auto& record = decided->record;
@@ -24,6 +25,9 @@ void UpdateRules::on(const Event& event, std::size_t at) {
   if (record.step != tally_.updates.size())
     out_.push_back(
         fmt::format("the record of step {} came when {} steps were decided", record.step, tally_.updates.size()));
+  if (const auto there = tally_.count_alive(); there < tally_.terms.options.min_replicas)
+    out_.push_back(fmt::format("step {} was decided with {} replicas in, at least {} are needed", record.step, there,
+                               tally_.terms.options.min_replicas));
   for (const auto& part : record.applied) {
     check_base(record, part);
     for (auto block : payloads_.unsound(part.gradient, at))

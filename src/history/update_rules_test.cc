@@ -89,6 +89,17 @@ TEST(UpdateRulesTest, DegradedMeansThatReplicasAreGone) {
   expect_found(t, "made of 1 gradients instead of 2");
 }
 
+TEST(UpdateRulesTest, TooFewDecideNothing) {
+  auto s = sync_story();
+  s.terms.options.min_replicas = 2;
+  const auto at = std::find_if(s.events.begin(), s.events.end(),
+                               [](const auto& event) { return std::holds_alternative<Decided>(event.what); });
+  s.events.insert(at, Event{Time(0), Left{{1, 1}, "gone"}});
+  expect_found(s, "step 0 was decided with 1 replicas in, at least 2 are needed");
+  s.terms.options.min_replicas = 1;
+  expect_clean(s);
+}
+
 TEST(UpdateRulesTest, GradientsAreFresh) {
   auto s = sync_story();
   s.find<Installed>(1).version = 1;

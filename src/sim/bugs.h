@@ -9,7 +9,7 @@
 
 namespace yoke::sim {
 
-inline constexpr std::array<std::pair<std::string_view, core::Bug>, 10> kBugs{{
+inline constexpr std::array<std::pair<std::string_view, core::Bug>, 19> kBugs{{
     {"count_a_replica_twice", core::Bug::count_a_replica_twice},
     {"apply_a_late_gradient", core::Bug::apply_a_late_gradient},
     {"different_sets_on_two_shards", core::Bug::different_sets_on_two_shards},
@@ -20,6 +20,15 @@ inline constexpr std::array<std::pair<std::string_view, core::Bug>, 10> kBugs{{
     {"advance_the_schedule_on_a_drop", core::Bug::advance_the_schedule_on_a_drop},
     {"ignore_the_staleness_bound", core::Bug::ignore_the_staleness_bound},
     {"commit_before_every_shard", core::Bug::commit_before_every_shard},
+    {"announce_before_rename", core::Bug::announce_before_rename},
+    {"forget_returned_ranges_at_resume", core::Bug::forget_returned_ranges_at_resume},
+    {"newcomer_with_an_old_version", core::Bug::newcomer_with_an_old_version},
+    {"capture_before_the_mark", core::Bug::capture_before_the_mark},
+    {"keep_counting_a_drained_replica", core::Bug::keep_counting_a_drained_replica},
+    {"skip_an_fsync", core::Bug::skip_an_fsync},
+    {"tell_before_the_twin_has_it", core::Bug::tell_before_the_twin_has_it},
+    {"form_from_an_older_version", core::Bug::form_from_an_older_version},
+    {"take_the_standing_of_another_version", core::Bug::take_the_standing_of_another_version},
 }};
 
 }  // namespace yoke::sim

@@ -24,6 +24,7 @@ void World::deliver(const wire::Address& to, core::Event event) {
           push->ticket = payloads_.arrive({push->gradient, push->block, to.id, sound_[push->ticket] && whole});
         }
       shards_[to.id].on(event, now_, out);
+      if (shards_[to.id].made_next()) next_standings_[to.id] = shards_[to.id].standing_next();
       break;
     case wire::Address::Role::replica:
       return hear(processes_[to.id], event);
@@ -37,9 +38,21 @@ void World::perform(const wire::Address& actor, const core::Effects& effects) {
 
 void World::perform_one(const wire::Address& actor, const core::Effect& effect) {
   recorder_.add_effect(now_, actor, effect);
-  if (const auto* e = std::get_if<core::Send>(&effect)) transmit(actor, e->to, e->message);
+  if (const auto* e = std::get_if<core::Send>(&effect)) {
+    if (const auto* assign = std::get_if<wire::Assign>(&e->message)) values_.assigned(*assign);
+    transmit(actor, e->to, e->message);
+  }
+  if (const auto* e = std::get_if<core::Capture>(&effect)) capture(actor.id, *e);
+  if (const auto* e = std::get_if<core::Seal>(&effect)) seal(*e);
+  if (const auto* e = std::get_if<core::Announce>(&effect)) announce(*e);
+  if (const auto* e = std::get_if<core::Discard>(&effect)) {
+    trace([&] { return fmt::format("checkpoint {} failed: {}", e->token, e->reason); });
+    ++outcome_.counts.discarded;
+    static_cast<void>(checkpoint::discard(faulty_, place_of(e->token, marked_.at(e->token), 0)));
+  }
   if (const auto* e = std::get_if<core::Verify>(&effect)) verify(actor.id, *e);
   if (const auto* e = std::get_if<core::Reduce>(&effect)) reduce(actor.id, *e);
+  if (const auto* e = std::get_if<core::Mirror>(&effect)) mirror(actor.id, *e);
   if (const auto* e = std::get_if<core::Release>(&effect)) payloads_.release(e->ticket, actor.id);
   if (const auto* e = std::get_if<core::Measure>(&effect)) {
     for (const auto& share : e->shares) payloads_.use(share.ticket, actor.id);
@@ -50,8 +63,11 @@ void World::perform_one(const wire::Address& actor, const core::Effect& effect) 
       deliver(actor, core::BlockMeasured{measure.block, measure.step, squares});
     });
   }
-  if (const auto* e = std::get_if<core::Publish>(&effect))
+  if (const auto* e = std::get_if<core::Publish>(&effect)) {
+    values_.show(shape_.plan.of_shard[actor.id]);
+    if (shape_.twins) shown(actor.id);
     trace([&] { return fmt::format("{} shows version {}", describe(actor), e->version); });
+  }
   if (const auto* e = std::get_if<core::Say>(&effect))
     trace([&] { return fmt::format("{} says: {}", describe(actor), e->text); });
 }
@@ -79,6 +95,7 @@ void World::reduce(wire::ShardId shard, const core::Reduce& effect) {
     history::Made made{shard, effect.block, effect.step + 1, {}, effect.rate, effect.scale};
     for (const auto& share : effect.shares)
       made.used.push_back({share.ticket, payloads_.use(share.ticket, shard).gradient, share.weight});
+    values_.make(effect);
     recorder_.add(now_, std::move(made));
     deliver(wire::shard_at(shard), core::BlockReduced{effect.block, effect.step + 1});
   });

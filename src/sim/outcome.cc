@@ -11,6 +11,14 @@ Counts& Counts::operator+=(const Counts& other) {
   turned_away += other.turned_away;
   crashes += other.crashes;
   resets += other.resets;
+  checkpoints += other.checkpoints;
+  discarded += other.discarded;
+  losses += other.losses;
+  departures += other.departures;
+  views += other.views;
+  from_twins += other.from_twins;
+  drains += other.drains;
+  stops += other.stops;
   return *this;
 }
 

@@ -9,6 +9,7 @@ namespace yoke::sim {
 
 struct SimOptions {
   bool trace = false;                   // keep a line for everything that happens
+  bool lose_jobs = true;                // else no job is lost as a whole, whatever the seed says
   std::uint64_t event_limit = 400'000;  // a world that is not through by then makes no progress
 };
 
@@ -19,6 +20,14 @@ struct Counts {
   std::uint64_t turned_away = 0;
   std::uint64_t crashes = 0;
   std::uint64_t resets = 0;
+  std::uint64_t checkpoints = 0;  // announced
+  std::uint64_t discarded = 0;    // and those that failed
+  std::uint64_t losses = 0;       // of the whole job
+  std::uint64_t departures = 0;   // of a process with all that it hosts
+  std::uint64_t views = 0;        // formed anew
+  std::uint64_t from_twins = 0;   // slices that were gone on from there
+  std::uint64_t drains = 0;
+  std::uint64_t stops = 0;  // of one replica, that goes on afterwards
   Counts& operator+=(const Counts& other);
 };
 
@@ -28,6 +37,7 @@ struct Outcome {
   std::vector<std::string> violations;
   std::vector<std::string> trace;
   Counts counts;
+  std::uint64_t values = 0;  // a hash of what was trained
 };
 
 // The same seed gives the same outcome, everywhere. An exception that escapes from the state machines is a violation.

@@ -25,6 +25,8 @@ class Payloads {
   // The payload, about to be read by `shard`.
   const Payload& use(wire::Ticket ticket, wire::ShardId shard);
   void release(wire::Ticket ticket, wire::ShardId shard);
+  // The shards are gone, and with them all they had.
+  void forget() { payloads_.clear(); }
   // Every payload should have been let go of by now.
   void close();
 

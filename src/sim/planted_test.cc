@@ -27,6 +27,15 @@ constexpr Expected kExpected[] = {
     {core::Bug::advance_the_schedule_on_a_drop, "the schedule says", 50},
     {core::Bug::ignore_the_staleness_bound, "more than the", 50},
     {core::Bug::commit_before_every_shard, "was committed before every shard had made it", 50},
+    {core::Bug::announce_before_rename, "was announced and is not there", 50},
+    {core::Bug::forget_returned_ranges_at_resume, "which the checkpoint gave back", 400},
+    {core::Bug::newcomer_with_an_old_version, "was assigned for version", 50},
+    {core::Bug::capture_before_the_mark, "it was marked at version", 50},
+    {core::Bug::keep_counting_a_drained_replica, "replicas in, at least", 400},
+    {core::Bug::skip_an_fsync, "a checkpoint cannot be read", 100},
+    {core::Bug::tell_before_the_twin_has_it, "the job is formed anew from version", 800},
+    {core::Bug::form_from_an_older_version, "the job is formed anew from version", 800},
+    {core::Bug::take_the_standing_of_another_version, "with the standing of version", 400},
 };
 
 class Planted : public testing::TestWithParam<Expected> {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "history/tally.h"
 #include "sim/world.h"
@@ -11,7 +12,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 void World::start(Process& process) {
-  process.life.incarnation += random_.between(1, 3);
+  process.life.incarnation = born_[process.life.replica] += random_.between(1, 3);
   process.side = std::make_unique<core::ReplicaSide>(process.life, shape_.plan, shape_.samples, shape_.batch);
   process.in_hand.assign(shape_.plan.shards(), 0);
   process.computing.reset();
@@ -23,9 +24,13 @@ void World::start(Process& process) {
 
 void World::crash(Process& process, const std::string& why) {
   const auto life = process.life;
+  if (shape_.twins && may_lose(life.replica)) throw ProcessLost{life.replica, why};
   const auto there = std::count_if(processes_.begin(), processes_.end(), [](const auto& p) { return !p.gone; });
   process.side.reset();
-  process.gone = there > 1 && !peace() && random_.chance(shape_.faults.stay_dead);
+  process.still_until = {};
+  process.held.clear();
+  process.gone =
+      !shape_.twins && there > shape_.options.min_replicas && !peace() && random_.chance(shape_.faults.stay_dead);
   links_.renew(wire::replica_at(life.replica), now_);
   ++outcome_.counts.crashes;
   trace([&] {
@@ -66,14 +71,67 @@ void World::crash_until_peace() {
   });
 }
 
+void World::drain_until_peace() {
+  if (shape_.recovery.drain_every.count() == 0) return;
+  after(fate_.between(Duration(1), 2 * shape_.recovery.drain_every), [this] {
+    if (peace()) return;
+    const auto replica = static_cast<wire::ReplicaId>(fate_.below(processes_.size()));
+    trace([&] { return fmt::format("replica {} is to be drained", replica); });
+    ++outcome_.counts.drains;
+    deliver(wire::kSequencer, core::Drain{replica, "it is wanted elsewhere"});
+    drain_until_peace();
+  });
+}
+
+void World::stand_still_until_peace() {
+  if (shape_.recovery.stop_every.count() == 0) return;
+  after(fate_.between(Duration(1), 2 * shape_.recovery.stop_every), [this] {
+    if (peace()) return;
+    if (auto& process = processes_[fate_.below(processes_.size())]; process.side && process.still_until <= now_)
+      stand_still(process);
+    stand_still_until_peace();
+  });
+}
+
+// Its connections stand, and what it has sent arrives. It may be taken for dead meanwhile, and does not know.
+void World::stand_still(Process& process) {
+  const auto life = process.life;
+  const auto time = fate_.between(milliseconds(1), milliseconds(300));
+  trace([&] { return fmt::format("replica {} (life {}) stands still", life.replica, life.incarnation); });
+  ++outcome_.counts.stops;
+  process.still_until = now_ + time;
+  after(time, [this, life] { wake(life); });
+  if (fate_.chance(0.5)) return;
+  after(fate_.between(milliseconds(1), time), [this, life] {
+    if (processes_[life.replica].life != life || !processes_[life.replica].side) return;
+    strike_off(life);
+    break_link(wire::kSequencer, wire::replica_at(life.replica));
+  });
+}
+
+void World::wake(const wire::Life& life) {
+  auto& process = processes_[life.replica];
+  if (!process.side || process.life != life) return;
+  trace([&] { return fmt::format("replica {} (life {}) goes on", life.replica, life.incarnation); });
+  process.still_until = {};
+  for (const auto& event : std::exchange(process.held, {}))
+    if (process.life == life) hear(process, event);
+}
+
 void World::hear(Process& process, const core::Event& event) {
   if (!process.side) return;
+  if (process.still_until > now_) {
+    process.held.push_back(event);
+    return;
+  }
   if (const auto* received = std::get_if<core::Received>(&event)) {
     if (const auto* parameters = std::get_if<wire::Parameters>(&received->message)) {
       if (parameters->life != process.life) return;
       auto& version = process.in_hand[parameters->shard];
       version = std::max(version, parameters->version);
     }
+    if (const auto* assign = std::get_if<wire::Assign>(&received->message))
+      if (assign->gradient.life == process.life) learn_committed(process, assign->step);
     if (const auto* settled = std::get_if<wire::Settled>(&received->message))
       if (settled->verdict.gradient.life == process.life) recorder_.add(now_, history::Told{settled->verdict});
   }
@@ -125,6 +183,11 @@ void World::compute(Process& process) {
 
 void World::push(Process& process, const wire::GradientId& gradient, wire::BlockId block, wire::Ticket ticket) {
   if (!process.side || process.side->done() || process.computing != gradient) return;
+  if (process.still_until > now_) {
+    queue_.add(process.still_until + microseconds(1),
+               [this, gradient, block, ticket] { push(processes_[gradient.life.replica], gradient, block, ticket); });
+    return;
+  }
   if (process.side->work()->gradient != gradient) return;                       // settled, and on to the next
   if (process.side->verdict(gradient.sequence) && random_.chance(0.5)) return;  // told that it no longer counts
   const auto& range = process.side->work()->range;

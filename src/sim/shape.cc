@@ -9,6 +9,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Such that the seeds that found something before there was recovery are still the same worlds.
+constexpr std::uint64_t kRecoveryStream = 38;
+constexpr std::uint64_t kTwinStream = 43;
+
 core::BlockPlan plan_of(Random& random, std::uint32_t shards) {
   Layout layout;
   layout.groups = {SGD{}, Average{}};
@@ -76,7 +80,58 @@ Faults faults_of(Random& random) {
   return faults;
 }
 
+// From a stream of its own: a world without any of it is the one it was before there was such a thing.
+void make_recovery(Random& random, Shape& shape) {
+  if (random.chance(0.5)) return;
+  auto& recovery = shape.recovery;
+  const auto sometimes = [&](double often, double most) { return random.chance(often) ? random.real() * most : 0; };
+  if (random.chance(0.3))
+    shape.options.min_replicas = static_cast<std::uint32_t>(random.between(1, shape.options.replicas));
+  if (random.chance(0.85)) recovery.checkpoint_every = random.between(milliseconds(2), milliseconds(80));
+  recovery.keep = static_cast<std::uint32_t>(random.between(2, 4));
+  if (random.chance(0.3)) recovery.slow_disk = static_cast<double>(random.between(2, 40));
+  recovery.disk_fails = sometimes(0.3, 0.05);
+  recovery.disk_full = sometimes(0.3, 0.3);
+  if (random.chance(0.7)) recovery.losses = static_cast<std::uint32_t>(random.between(1, 3));
+  recovery.power_cut = random.chance(0.8) ? 0.7 : 0;
+  recovery.rot = sometimes(0.3, 1);
+  recovery.others = random.chance(0.5);
+  if (random.chance(0.3)) recovery.drain_every = random.between(milliseconds(5), milliseconds(200));
+  if (random.chance(0.3)) recovery.stop_every = random.between(milliseconds(5), milliseconds(200));
+}
+
+void make_twins(Random& random, Shape& shape) {
+  if (!shape.options.everybody || shape.options.replicas < 2 || shape.plan.blocks.size() < 2 || random.chance(0.2))
+    return;
+  shape.twins = true;
+  spread(shape, shape.options.replicas);
+  auto& recovery = shape.recovery;
+  recovery.departures = static_cast<std::uint32_t>(random.between(2, 8));
+  recovery.in_a_row = random.chance(0.7) ? 0.5 : 0;
+  recovery.stay_away = random.chance(0.5) ? 0.3 : 0;
+}
+
 }  // namespace
+
+void spread(Shape& shape, std::uint64_t shards) {
+  auto& plan = shape.plan;
+  shape.options.shards = static_cast<std::uint32_t>(std::min<std::uint64_t>(shards, plan.blocks.size()));
+  plan.of_shard.assign(shape.options.shards, {});
+  for (auto& block : plan.blocks) {
+    block.shard = block.id % shape.options.shards;
+    plan.of_shard[block.shard].push_back(block.id);
+  }
+}
+
+void change_numbers(Random& random, Shape& shape) {
+  auto& options = shape.options;
+  options.replicas = static_cast<std::uint32_t>(random.between(1, 8));
+  options.spares = std::min(options.spares, options.replicas - 1);
+  options.min_replicas = std::min(options.min_replicas, options.replicas);
+  shape.slowness.resize(options.replicas, 1);
+  const auto shards = random.between(1, std::min<std::uint64_t>(4, shape.plan.blocks.size()));
+  spread(shape, shape.twins ? options.replicas : shards);
+}
 
 Shape shape_of(std::uint64_t seed) {
   Random random(mix(seed, 1));
@@ -92,7 +147,26 @@ Shape shape_of(std::uint64_t seed) {
       !shape.options.async && shape.options.spares == 0 && shape.samples > 0 && random.chance(0.3);
   shape.slow_links = random.chance(0.3) ? 0.5 * random.real() : 0;
   if (random.chance(0.1)) shape.stop_at = random.between(milliseconds(1), milliseconds(200));
+  Random of_recovery(mix(seed, kRecoveryStream));
+  make_recovery(of_recovery, shape);
+  Random of_twins(mix(seed, kTwinStream));
+  make_twins(of_twins, shape);
   return shape;
+}
+
+std::string Recovery::describe(const core::SequencerOptions& options) const {
+  std::string text;
+  if (options.min_replicas > 1) text += fmt::format("; at least {} replicas", options.min_replicas);
+  if (checkpoint_every.count())
+    text += fmt::format("; checkpoints every {} ms, {} kept, disk {} times slower, fails {:.3f}, full {:.2f}",
+                        checkpoint_every / milliseconds(1), keep, slow_disk, disk_fails, disk_full);
+  if (losses) text += fmt::format("; lost {} times, power cut {:.1f}, rot {:.2f}", losses, power_cut, rot);
+  if (losses && others) text += ", goes on with other numbers";
+  if (departures)
+    text += fmt::format("; twins, {} departures, {:.1f} in a row, {:.1f} for good", departures, in_a_row, stay_away);
+  if (drain_every.count()) text += fmt::format("; drains every {} ms", drain_every / milliseconds(1));
+  if (stop_every.count()) text += fmt::format("; stops every {} ms", stop_every / milliseconds(1));
+  return text;
 }
 
 std::string Shape::describe() const {
@@ -101,7 +175,7 @@ std::string Shape::describe() const {
       "{} replicas, {} spares, {} shards, {} blocks, {}; {} samples by {}, {} epochs, {} steps; warm-up {} epochs, {} "
       "steps; clip {}; staleness at most {}, lead at most {}; until {} ms: resets every {} ms, crashes every {} ms, "
       "duplicates {:.2f}, stragglers {:.2f}, zombies {:.2f}, damage {:.2f}, flips {:.2f}, deaths midway {:.2f}; slow "
-      "links {:.2f}; {}{}{}",
+      "links {:.2f}; {}{}{}{}",
       o.replicas, o.spares, o.shards, plan.blocks.size(),
       o.async       ? "asynchronous"
       : o.everybody ? "synchronous, everybody"
@@ -112,7 +186,7 @@ std::string Shape::describe() const {
       faults.reset_every / milliseconds(1), faults.crash_every / milliseconds(1), faults.duplicate, faults.straggle,
       faults.zombie, faults.damage, faults.flip, faults.die_midway, slow_links, in_order ? "in order" : "out of order",
       reads_newest ? ", reads the newest" : "",
-      stop_at.count() ? fmt::format(", stopped after {} ms", stop_at / milliseconds(1)) : "");
+      stop_at.count() ? fmt::format(", stopped after {} ms", stop_at / milliseconds(1)) : "", recovery.describe(o));
 }
 
 }  // namespace yoke::sim

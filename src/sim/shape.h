@@ -26,12 +26,34 @@ struct Faults {
   Duration back_within{};  // and begins its next life
 };
 
+// What befalls the job as a whole, its disk, and replicas that nothing is wrong with.
+struct Recovery {
+  Duration checkpoint_every{};   // somebody asks for a checkpoint; 0: nobody ever does
+  std::uint32_t keep = 2;        // checkpoints
+  double slow_disk = 1;          // a factor on how long it takes
+  double disk_fails = 0;         // at an operation, until peace
+  double disk_full = 0;          // when a part is written, until peace
+  std::uint32_t losses = 0;      // of the whole job, at a random time or in the middle of writing
+  double power_cut = 0;          // what was not flushed is lost with the job
+  double rot = 0;                // the newest checkpoint is damaged then
+  bool others = false;           // it goes on with other numbers of replicas and shards
+  Duration drain_every{};        // a replica is asked to go; 0: never
+  Duration stop_every{};         // a replica stands still for a while; 0: never
+  std::uint32_t departures = 0;  // of a process with all that it hosts, at random times (with twins)
+  double in_a_row = 0;           // another follows while the job is formed anew, or has just been
+  double stay_away = 0;          // a process that was lost does not come back
+
+  std::string describe(const core::SequencerOptions& options) const;
+};
+
 struct Shape {
   core::SequencerOptions options;
   std::uint64_t samples = 0;
   std::uint32_t batch = 1;
   core::BlockPlan plan;
   Faults faults;
+  Recovery recovery;
+  bool twins = false;            // every replica's process hosts a shard, too, and the twin of another
   bool in_order = false;         // links keep the order of messages, as TCP does
   bool reads_newest = false;     // a replica computes on what the shards show at that time, as in shared memory
   double slow_links = 0;         // share of the links that are up to 40 times slower than the rest
@@ -43,5 +65,9 @@ struct Shape {
 };
 
 Shape shape_of(std::uint64_t seed);
+// Another number of replicas and of shards. The blocks stay as they are cut.
+void change_numbers(Random& random, Shape& shape);
+// As many shards, or one for each block when those are fewer. The blocks stay as they are cut.
+void spread(Shape& shape, std::uint64_t shards);
 
 }  // namespace yoke::sim

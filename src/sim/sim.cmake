@@ -16,11 +16,13 @@ if(YOKE_TESTS)
   # A copy of the protocol with bugs that can be switched on, to see that the simulator and the checker find them. It
   # must not meet libyoke in one program.
   file(GLOB yoke_sim_core_sources CONFIGURE_DEPENDS
-       ${CMAKE_SOURCE_DIR}/src/core/*.cc ${CMAKE_SOURCE_DIR}/src/history/*.cc)
-  list(FILTER yoke_sim_core_sources EXCLUDE REGEX "_(test|bench|main)\\.cc$")
+       ${CMAKE_SOURCE_DIR}/src/core/*.cc ${CMAKE_SOURCE_DIR}/src/history/*.cc ${CMAKE_SOURCE_DIR}/src/checkpoint/*.cc
+       ${CMAKE_SOURCE_DIR}/src/base/*.cc ${CMAKE_SOURCE_DIR}/src/wire/checksum*.cc)
+  list(FILTER yoke_sim_core_sources EXCLUDE REGEX "_(test|bench|fuzz|main)\\.cc$")
   add_library(yoke_sim_core STATIC ${yoke_sim_core_sources} ${yoke_sim_sources})
   target_compile_definitions(yoke_sim_core PUBLIC YOKE_PLANTED_BUGS)
   target_include_directories(yoke_sim_core PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+  target_include_directories(yoke_sim_core SYSTEM PRIVATE ${YOKE_XXHASH_DIR})
   target_link_libraries(yoke_sim_core PUBLIC yoke_flags fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
 
   add_executable(yoke-sim-planted ${CMAKE_SOURCE_DIR}/src/sim/sim_main.cc)

@@ -96,9 +96,12 @@ void say_findings(const sim::Outcome& outcome) {
 int run_one(std::uint64_t seed) {
   const auto outcome = sim::run_seed(seed, {.trace = true});
   for (const auto& line : outcome.trace) fmt::print("{}\n", line);
-  fmt::print("seed {}: {} events, {} updates, {} gradients turned away, {} crashes, {} resets, {} findings\n", seed,
-             outcome.counts.events, outcome.counts.updates, outcome.counts.turned_away, outcome.counts.crashes,
-             outcome.counts.resets, outcome.violations.size());
+  fmt::print(
+      "seed {}: {} events, {} updates, {} gradients turned away, {} crashes, {} resets, {} checkpoints, {} losses of "
+      "the whole job, {} departures, {} views formed anew with {} slices from twins, {} findings\n",
+      seed, outcome.counts.events, outcome.counts.updates, outcome.counts.turned_away, outcome.counts.crashes,
+      outcome.counts.resets, outcome.counts.checkpoints, outcome.counts.losses, outcome.counts.departures,
+      outcome.counts.views, outcome.counts.from_twins, outcome.violations.size());
   say_findings(outcome);
   return outcome.violations.empty() ? 0 : 1;
 }
@@ -119,10 +122,13 @@ int run_many(const Arguments& arguments, const char* program) {
   }
   const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fmt::print(
-      "{} seeds, {} steps simulated, {} gradients turned away, {} messages, {} crashes, {} resets, {:.1f} s ({:.0f} "
-      "seeds/s): {}\n",
-      seeds, counts.updates, counts.turned_away, counts.messages, counts.crashes, counts.resets, seconds,
-      static_cast<double>(seeds) / seconds, failed ? fmt::format("{} seeds found something", failed) : "no findings");
+      "{} seeds, {} steps simulated, {} gradients turned away, {} messages, {} crashes, {} resets, {} drains, {} "
+      "stops, {} checkpoints and {} that failed, {} losses of the whole job, {} departures, {} views formed anew with "
+      "{} slices from twins, {:.1f} s ({:.0f} seeds/s): {}\n",
+      seeds, counts.updates, counts.turned_away, counts.messages, counts.crashes, counts.resets, counts.drains,
+      counts.stops, counts.checkpoints, counts.discarded, counts.losses, counts.departures, counts.views,
+      counts.from_twins, seconds, static_cast<double>(seeds) / seconds,
+      failed ? fmt::format("{} seeds found something", failed) : "no findings");
   return failed ? 1 : 0;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "history/checker.h"
 
 namespace yoke::sim {
@@ -9,34 +11,38 @@ namespace yoke::sim {
 using std::chrono::microseconds;
 
 World::World(std::uint64_t seed, const SimOptions& options)
-    : options_(options), shape_(shape_of(seed)), random_(mix(seed, 2)), sequencer_(shape_.options) {
+    : options_(options),
+      shape_(shape_of(seed)),
+      random_(mix(seed, 2)),
+      fate_(mix(seed, 4)),
+      disk_(mix(seed, 5)),
+      faulty_(disk_, [this](std::uint64_t number, std::string_view operation,
+                            const std::string& path) { return fault(number, operation, path); }),
+      losses_left_(options.lose_jobs ? shape_.recovery.losses : 0),
+      values_(shape_.plan.blocks.size()),
+      sequencer_(shape_.options),
+      departures_left_(options.lose_jobs ? shape_.recovery.departures : 0) {
   outcome_.seed = seed;
   outcome_.shape = shape_.describe();
-  history::Terms terms{shape_.options, {}, shape_.samples, shape_.batch};
-  for (wire::ShardId shard = 0; shard < shape_.plan.shards(); ++shard) {
-    shards_.emplace_back(shard, shape_.plan);
-    terms.shard_blocks.push_back(static_cast<std::uint32_t>(shape_.plan.of_shard[shard].size()));
-  }
-  recorder_.add(now_, std::move(terms));
-  processes_.resize(shape_.options.replicas);
-  heard_.resize(shape_.options.replicas);
+  recorder_.add(now_, terms());
+  make_machines({});
 }
 
 Outcome World::run() {
   trace([&] { return outcome_.shape; });
-  for (wire::ReplicaId replica = 0; replica < processes_.size(); ++replica) {
-    processes_[replica].life.replica = replica;
-    after(while_working(), [this, replica] { start(processes_[replica]); });
-  }
-  break_links_until_peace();
-  crash_until_peace();
-  if (shape_.stop_at.count()) after(shape_.stop_at, [this] { stop(); });
+  begin_job();
   try {
     while (!queue_.empty() && outcome_.counts.events < options_.event_limit) {
       auto [at, action] = queue_.take();
       now_ = at;
       ++outcome_.counts.events;
-      action();
+      try {
+        action();
+      } catch (const JobLost&) {
+        lose_job();
+      } catch (const ProcessLost& lost) {
+        lose_process(lost);
+      }
     }
     check_progress();
     check_end();
@@ -59,15 +65,19 @@ Duration World::while_working(double slowness) {
   return Duration(static_cast<std::int64_t>(static_cast<double>(time.count()) * slowness));
 }
 
+bool World::through() const {
+  return sequencer_.done() && std::all_of(processes_.begin(), processes_.end(), [](const auto& process) {
+           return process.gone || (process.side && process.side->done());
+         });
+}
+
 void World::check_progress() {
   if (!queue_.empty()) {
     outcome_.violations.push_back(
         fmt::format("no progress: not through after {} events: {}", outcome_.counts.events, stuck()));
     return;
   }
-  bool through = sequencer_.done();
-  for (const auto& process : processes_) through &= process.gone || (process.side && process.side->done());
-  if (!through) outcome_.violations.push_back("no progress: nothing is under way any more: " + stuck());
+  if (!through()) outcome_.violations.push_back("no progress: nothing is under way any more: " + stuck());
 }
 
 std::string World::stuck() const {
@@ -103,8 +113,8 @@ void World::check_end() {
   const auto broken = history::check(events);
   outcome_.violations.insert(outcome_.violations.end(), broken.begin(), broken.end());
   const bool calm = shape_.faults.cease.count() == 0;
-  if (calm && shape_.stop_at.count() == 0 && !shape_.options.async && shape_.options.spares == 0 &&
-      outcome_.counts.turned_away > 0)
+  const bool spares = shape_of(outcome_.seed).options.spares > 0;  // the numbers may have changed since
+  if (calm && shape_.stop_at.count() == 0 && !shape_.options.async && !spares && outcome_.counts.turned_away > 0)
     outcome_.violations.push_back(
         fmt::format("in a calm world without spares {} gradients were turned away", outcome_.counts.turned_away));
   if (outcome_.violations.empty()) {  // in a run that came to its end, whatever is left over is a leak
@@ -113,7 +123,9 @@ void World::check_end() {
       if (shard.committed() != sequencer_.committed())
         outcome_.violations.push_back(
             fmt::format("a shard ended at version {}, the rest at {}", shard.committed(), sequencer_.committed()));
+    if (sequencer_.checkpointing()) outcome_.violations.push_back("a checkpoint never came to its end");
   }
+  outcome_.values = values_.all();
   const auto& leaks = payloads_.violations();
   outcome_.violations.insert(outcome_.violations.end(), leaks.begin(), leaks.end());
 }

@@ -1,6 +1,7 @@
 // A seeded virtual world that drives the state machines of core: one sequencer, shards and replicas, a network that
-// delays, reorders, repeats and breaks, replicas that die and come back, payloads that arrive damaged. Time is virtual
-// and nothing runs in parallel, so a seed is a run that can be had again.
+// delays, reorders, repeats and breaks, replicas that die, stand still, are drained and come back, payloads that arrive
+// damaged, a disk that fails and loses what was not flushed, jobs that are lost as a whole and go on from a checkpoint.
+// Time is virtual and nothing runs in parallel, so a seed is a run that can be had again.
 //
 // The world does for the machines what a real driver does: it carries out their effects and tells them of the events,
 // and keeps the books (whose payload is whose, who installed what) that the history is written from.
@@ -10,9 +11,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "checkpoint/faulty_disk.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/memory_disk.h"
+#include "core/forming.h"
 #include "core/replica_side.h"
 #include "core/sequencer.h"
 #include "core/shard.h"
@@ -23,8 +30,12 @@
 #include "sim/queue.h"
 #include "sim/random.h"
 #include "sim/shape.h"
+#include "sim/values.h"
 
 namespace yoke::sim {
+
+// Where the simulated jobs keep their checkpoints.
+inline constexpr const char* kCheckpointFolder = "runs/checkpoints";
 
 class World {
  public:
@@ -34,6 +45,12 @@ class World {
   Outcome run();
 
  private:
+  // What a process has of a version: its own shard's, or what another brought.
+  struct Slice {
+    wire::Holding holding;
+    bool twin = false;
+    std::map<wire::BlockId, std::uint64_t> values;
+  };
   // A replica's process: one life after another.
   struct Process {
     wire::Life life;
@@ -41,6 +58,24 @@ class World {
     bool gone = false;                        // for good
     std::vector<wire::Version> in_hand;       // by shard: the parameters it has
     std::optional<wire::GradientId> computing;
+    Time still_until{};             // it does nothing before
+    std::vector<core::Event> held;  // what came meanwhile
+    bool away = false;              // lost, with all that it hosted
+    Time back_at{};                 // lost: when it comes back
+    std::vector<Slice> kept;        // the twin of another's slice: the newest, and the one before until that can go
+    std::vector<Slice> former;      // of views before, until this one has made something
+  };
+  // Each slice is held twice: by whom in the view that began last, and which of those have been lost since.
+  struct Footing {
+    std::vector<wire::ReplicaId> holders;  // by shard; the next one's has the twin
+    std::set<wire::ReplicaId> lost;
+  };
+  // Thrown by the disk: the job is lost in the middle of writing.
+  struct JobLost {};
+  // Thrown where a process dies: its shard is lost with it, and its twin of another's.
+  struct ProcessLost {
+    wire::ReplicaId replica = 0;
+    std::string why;
   };
   using Tell = std::function<std::string()>;
 
@@ -64,16 +99,60 @@ class World {
   // The sequencer is told that a life is over, whether it is or not.
   void strike_off(const wire::Life& life);
   void crash_until_peace();
+  void drain_until_peace();
+  void stand_still_until_peace();
+  void stand_still(Process& process);
+  void wake(const wire::Life& life);
   void hear(Process& process, const core::Event& event);
   void go_on(Process& process);
   void compute(Process& process);
   void push(Process& process, const wire::GradientId& gradient, wire::BlockId block, wire::Ticket ticket);
+
+  // saving.cc
+  void ask_for_checkpoints();
+  void capture(wire::ShardId shard, const core::Capture& effect);
+  void seal(const core::Seal& effect);
+  void announce(const core::Announce& effect);
+  std::optional<Status> fault(std::uint64_t number, std::string_view operation, const std::string& path);
+  checkpoint::Place place_of(std::uint64_t token, wire::Version version, wire::ShardId shard) const;
+  Duration disk_time();
+
+  // views.cc
+  void mirror(wire::ShardId shard, const core::Mirror& effect);
+  void keep(Process& process, Slice slice);
+  void learn_committed(Process& process, wire::Version version);
+  void shown(wire::ShardId shard);
+  Slice slice_of(wire::ShardId shard, wire::Version version, const std::optional<core::Standing>& standing) const;
+  bool may_lose(wire::ReplicaId replica) const;
+  void lose_process(const ProcessLost& lost);
+  void lose_some_process();
+  void threaten(wire::ReplicaId replica, Duration within);
+  void await_departure();
+  void come_back(wire::ReplicaId replica);
+  void stop_view();
+  void muster();
+  core::Attendance attendance();
+  void form_view();
+  void gather(const wire::View& view);
+  void bring_slices(const wire::View::Network& network);
+  void begin_view(const std::optional<core::Standing>& standing);
+
+  // recovery.cc
+  void begin_job();
+  void begin_work();
+  void await_loss();
+  void lose_job();
+  void rot_newest();
+  void resume();
+  void make_machines(const std::optional<core::Standing>& standing);
+  history::Terms terms() const;
 
   // world.cc
   void after(Duration delay, Queue::Action action) { queue_.add(now_ + delay, std::move(action)); }
   bool peace() const { return now_ >= shape_.faults.cease; }
   void stop();
   Duration while_working(double slowness = 1);
+  bool through() const;
   void check_progress();
   void check_end();
   std::string stuck() const;
@@ -88,10 +167,31 @@ class World {
   Payloads payloads_;
   std::vector<bool> sound_{true};            // by the replicas' own tickets
   std::map<wire::Version, double> squares_;  // by step: of the mean gradient, over all blocks that were measured
+  Random fate_;                              // of the disk, of checkpoints and of the job as a whole
+  checkpoint::MemoryDisk disk_;
+  checkpoint::FaultyDisk faulty_;
+  std::optional<std::uint64_t> doom_;  // the operation of the disk that the job is lost in
+  std::uint32_t losses_left_ = 0;
+  std::uint64_t next_token_ = 1;
+  wire::Version asked_at_ = 0;                     // what was committed when a checkpoint was asked for last
+  std::uint32_t asked_in_vain_ = 0;                // how often in a row that was the same
+  std::map<std::uint64_t, wire::Version> marked_;  // by token
+  std::set<wire::Version> rotten_;                 // checkpoints that were damaged on purpose
+  Values values_;
+  std::vector<wire::Incarnation> born_;  // by replica: its newest life
   core::Sequencer sequencer_;
   std::vector<core::Shard> shards_;
   std::vector<Process> processes_;
   std::vector<wire::Incarnation> heard_;  // by replica: the newest life whose Hello the sequencer has
+  std::uint64_t view_ = 1;
+  std::vector<wire::ReplicaId> members_;  // of the view; the first hosts the first shard, and so on
+  wire::ReplicaId chief_ = 0;
+  wire::Version view_from_ = 0;  // the version that it began with
+  bool mustering_ = false;       // the view is over, and the next has not begun
+  std::vector<std::optional<core::Standing>> standings_, next_standings_;  // by shard: of what it shows, and has made
+  std::uint32_t slices_missing_ = 0;                                       // until it can begin
+  Footing footing_;
+  std::uint32_t departures_left_ = 0;
   history::Recorder recorder_;
   Outcome outcome_;
 };
