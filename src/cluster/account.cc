@@ -15,6 +15,7 @@ wire::Account account_of(const wire::JobTerms& terms, const core::Sequencer& seq
   account.most_counted = tally.most_counted();
   account.staleness = tally.staleness();
   account.stopped = sequencer.stopped();
+  account.degraded = tally.degraded();
   account.done = sequencer.done();
   if (!account.done) account.waiting_for = sequencer.waiting_for();
   for (wire::ReplicaId id = 0; id < terms.replicas; ++id) {

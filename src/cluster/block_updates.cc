@@ -6,13 +6,18 @@
 namespace yoke::cluster {
 
 BlockUpdates::BlockUpdates(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, UpdateOptions options,
-                           std::optional<wire::ShardId> shard)
-    : plan_(plan), groups_(groups), options_(options), shard_(shard), touched_(plan.blocks.size(), nullptr) {
-  if (!options_.state_per_replica) memories_.try_emplace(0, plan_, groups_, 2, shard_);
+                           std::optional<wire::ShardId> shard, Allocate allocate)
+    : plan_(plan),
+      groups_(groups),
+      options_(options),
+      shard_(shard),
+      allocate_(std::move(allocate)),
+      touched_(plan.blocks.size(), nullptr) {
+  if (!options_.state_per_replica) memories_.try_emplace(0, plan_, groups_, 2, shard_, allocate_);
 }
 
 void BlockUpdates::expect(wire::ReplicaId replica) {
-  if (options_.state_per_replica) memories_.try_emplace(replica, plan_, groups_, 2, shard_);
+  if (options_.state_per_replica) memories_.try_emplace(replica, plan_, groups_, 2, shard_, allocate_);
 }
 
 void BlockUpdates::run(const core::Reduce& pass, std::span<const Part> parts, const float* from, float* to) {

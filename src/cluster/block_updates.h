@@ -21,19 +21,21 @@ class BlockUpdates {
  public:
   // `plan` and `groups` outlive it. `shard`: only of that shard's blocks.
   BlockUpdates(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, UpdateOptions options,
-               std::optional<wire::ShardId> shard = {});
+               std::optional<wire::ShardId> shard = {}, Allocate allocate = own_memory);
 
   // Takes over what the optimizers of another remember; its plan and its groups are the same. Nothing runs on either.
   void go_on_from(BlockUpdates& former) { memories_ = std::move(former.memories_); }
   // What the optimizers remember, by replica where each has its own; else there is only replica 0's.
   const std::map<wire::ReplicaId, OptimizerMemory>& memories() const { return memories_; }
   OptimizerMemory& memory_of(wire::ReplicaId replica) {
-    return memories_.try_emplace(replica, plan_, groups_, 2, shard_).first->second;
+    return memories_.try_emplace(replica, plan_, groups_, 2, shard_, allocate_).first->second;
   }
   // The replica's gradients will come. Before its first; while nothing runs that it was not called for already.
   void expect(wire::ReplicaId replica);
   // From any thread, different blocks at the same time.
   void run(const core::Reduce& pass, std::span<const Part> parts, const float* from, float* to);
+  // A state was written for the block, and is not the present one yet.
+  bool touched(wire::BlockId block) const { return touched_[block] != nullptr; }
   // What was written is the present one; false: nothing was, the block was only carried over.
   bool advance(wire::BlockId block);
 
@@ -42,6 +44,7 @@ class BlockUpdates {
   const std::vector<Optimizer>& groups_;
   const UpdateOptions options_;
   const std::optional<wire::ShardId> shard_;
+  const Allocate allocate_;
   std::map<wire::ReplicaId, OptimizerMemory> memories_;  // one (of replica 0), or one a replica
   std::vector<OptimizerMemory*> touched_;                // by block: whose state was written last, until it counts
 };

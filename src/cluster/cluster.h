@@ -64,10 +64,16 @@ class Cluster {
   virtual void on_news(std::function<void(const wire::StepNews&)> call) = 0;
   // Does this replica evaluate and report? In one process any does that finds it due.
   virtual bool chief(wire::ReplicaId replica) const = 0;
+  // It was asked to go, and has nothing more to do: others go on.
+  virtual bool drained(wire::ReplicaId) const { return false; }
   // Training is over: waits until this replica is the one to draw the conclusion (true), or another has done so.
   virtual Result<bool> await_conclusion(wire::ReplicaId replica) = 0;
   // This replica has drawn it. False: it was taken for lost meanwhile, and another draws it.
   virtual bool conclude(wire::ReplicaId replica) = 0;
+
+  // Every replica of this process has left: what is still to be done about checkpoints is begun, and then waited for.
+  virtual void wind_up() {}
+  virtual void await_disk() {}
 
   virtual Time now() const = 0;
   virtual bool done() const = 0;

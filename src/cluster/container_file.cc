@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/write_whole.h"
+#include "cluster/silent_outlet.h"
 #include "wire/checksum.h"
 #include "wire/codec.h"
 #include "wire/limits.h"
@@ -24,17 +25,6 @@ constexpr std::string_view kMagic = "YOKECONT";
 constexpr std::uint64_t kFormat = 1;
 
 Error damaged(const std::string& what) { return {Code::corrupt, what}; }
-
-// A network that nobody trains says nothing to anybody.
-class Nobody : public Outlet {
- public:
-  void send(std::uint32_t, const wire::Address&, const wire::Address&, const wire::Message&) override {}
-  void send_values(std::uint32_t, wire::ReplicaId, wire::BlockId, ShardStore::Values) override {}
-  void post(std::function<void()>) override {}
-  void passes_done() override {}
-  Time now() const override { return {}; }
-  void say(const std::string&) override {}
-};
 
 // The bytes of a file, one behind the other; past the end there is nothing.
 class Reader {
@@ -144,7 +134,7 @@ Status read_state(Reader& in, HostedNetwork& network) {
 
 Result<std::shared_ptr<HostedNetwork>> read_network(Reader& in, wire::ShardId shard, std::uint32_t shards,
                                                     Workers& workers, const std::shared_ptr<transport::Arena>& arena) {
-  static Nobody nobody;
+  static SilentOutlet nobody;
   const auto version = in.number();
   if (!version) return version.error();
   const auto length = in.number();

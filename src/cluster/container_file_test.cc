@@ -3,31 +3,20 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <numeric>
 
+#include "base/scratch_folder.h"
+#include "cluster/silent_outlet.h"
+
 namespace yoke::cluster {
 namespace {
-
-// Of a network that nobody trains.
-class SilentOutlet : public Outlet {
- public:
-  void send(std::uint32_t, const wire::Address&, const wire::Address&, const wire::Message&) override {}
-  void send_values(std::uint32_t, wire::ReplicaId, wire::BlockId, ShardStore::Values) override {}
-  void post(std::function<void()>) override {}
-  void passes_done() override {}
-  Time now() const override { return {}; }
-  void say(const std::string&) override {}
-};
 
 class ContainerFile : public testing::Test {
  protected:
   ContainerFile() {
-    char name[] = "/tmp/yoke-test-XXXXXX";
-    folder_ = mkdtemp(name);
-    file_ = folder_ + "/" + container_file_name("job", 0, 1);
+    file_ = folder_.file(container_file_name("job", 0, 1));
     Layout layout{{{"weight", {1000}, 0}, {"fixed", {3}, 0, true}}, {SGD{.lr = 0.1, .momentum = 0.9}}};
     auto network = std::make_shared<HostedNetwork>(0, 0, wire::JobTerms{}, layout, wire::About{{"model", "toy"}},
                                                    outlet_, workers_, arena_, nullptr);
@@ -43,7 +32,6 @@ class ContainerFile : public testing::Test {
     network->restored(60);
     networks_[0] = std::move(network);
   }
-  ~ContainerFile() override { std::filesystem::remove_all(folder_); }
 
   Result<Networks> read() { return read_container(file_, "job", 0, 1, workers_, arena_); }
   std::string bytes() const {
@@ -56,7 +44,8 @@ class ContainerFile : public testing::Test {
   Workers workers_{0};
   std::shared_ptr<transport::Arena> arena_ = transport::Arena::make();
   Networks networks_;
-  std::string folder_, file_;
+  ScratchFolder folder_;
+  std::string file_;
 };
 
 TEST_F(ContainerFile, comes_back_with_everything) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "cluster/checkpoint_parts.h"
 #include "cluster/terms.h"
 
 namespace yoke::cluster {
@@ -19,17 +20,15 @@ constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 36;
 // Shared memory, or any where there is none to be had: only connections over shared memory notice the difference.
 std::shared_ptr<std::byte> memory_for(transport::Arena& arena, std::size_t bytes) {
   if (auto memory = arena.allocate(bytes)) return memory;
-  constexpr std::align_val_t kLine{64};
-  auto* at = static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), kLine, std::nothrow));
-  if (!at) return nullptr;
-  return {at, [](std::byte* memory) { ::operator delete(memory, kLine); }};
+  return own_memory(bytes);
 }
 
 }  // namespace
 
 HostedNetwork::HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::JobTerms terms, Layout layout,
                              wire::About about, Outlet& outlet, Workers& workers,
-                             std::shared_ptr<transport::Arena> arena, std::shared_ptr<history::Recorder> recorder)
+                             std::shared_ptr<transport::Arena> arena, std::shared_ptr<history::Recorder> recorder,
+                             Beginning beginning)
     : network_(network),
       id_(shard),
       terms_(std::move(terms)),
@@ -41,17 +40,22 @@ HostedNetwork::HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::J
       recorder_(std::move(recorder)),
       frozen_(layout_.slots.size()),
       tally_(terms_.replicas),
-      next_ticket_((std::uint64_t{shard} + 1) << 40) {  // no two servers' alike: histories are put together
+      resumed_(std::move(beginning.standing)),
+      // No two servers' alike, and no two views': histories are put together.
+      next_ticket_((beginning.view >> 12 << 52) + ((std::uint64_t{shard} + 1) << 40)) {
   if (id_ == 0) {
-    sequencer_.emplace(sequencer_options(terms_of_network(terms_, network_), plan_.shards()));
+    sequencer_.emplace(sequencer_options(terms_of_network(terms_, network_), plan_.shards()), resumed_);
+    if (resumed_) tally_.go_on_from(*resumed_);
+    if (resumed_) decided_ = resumed_->version;
     for (SlotId slot = 0; slot < layout_.slots.size(); ++slot)
       if (layout_.slots[slot].frozen) frozen_[slot].resize(layout_.slots[slot].size());
   }
   if (id_ >= plan_.shards()) return;
-  shard_.emplace(id_, plan_);
+  shard_.emplace(id_, plan_, resumed_ ? resumed_->version : 0, beginning.twin);
   store_ =
       std::make_unique<ShardStore>(plan_, layout_.groups, id_, update_options(terms_),
                                    [arena = std::move(arena)](std::size_t bytes) { return memory_for(*arena, bytes); });
+  if (resumed_) store_->start_at(resumed_->version);
 }
 
 // --- the first values ---
@@ -83,6 +87,87 @@ void HostedNetwork::restored(wire::Version version) {
   before_ = version;
   initialised_ = true;
   freeze();
+}
+
+Status HostedNetwork::load(const checkpoint::Checkpoint& from) {
+  const auto read = [&](const Slot& slot, std::uint64_t offset, std::span<float> out) {
+    return from.read({network_, slot.name, checkpoint::Kind::values, 0, 0}, offset, out);
+  };
+  for (SlotId slot = 0; slot < frozen_.size(); ++slot)
+    if (!frozen_[slot].empty())
+      if (auto done = read(layout_.slots[slot], 0, frozen_[slot]); !done) return done;
+  initialised_ = true;
+  if (!store_) return {};
+  std::vector<float> values;
+  for (const auto id : plan_.of_shard[id_]) {
+    const auto& block = plan_.blocks[id];
+    values.resize(block.size);
+    if (auto done = read(layout_.slots[block.slot], block.offset, values); !done) return done;
+    store_->initialise(id, values);
+  }
+  // One for all, or one a replica: where that is not as it was, the optimizer begins anew.
+  const bool per_replica = terms_.optimizer_state == OptimizerState::per_replica;
+  for (const auto whose : from.memories(network_))
+    if (per_replica ? whose < terms_.replicas : whose == 0)
+      if (auto done = load_state(from, network_, layout_, plan_, id_, whose, store_->updates().memory_of(whose)); !done)
+        return done;
+  return {};
+}
+
+Status HostedNetwork::load(const Inheritance& from) {
+  for (SlotId slot = 0; slot < frozen_.size(); ++slot)
+    if (!frozen_[slot].empty())
+      if (auto done = from.read(network_, slot, 0, 0, frozen_[slot]); !done) return done;
+  initialised_ = true;
+  formed_ = true;
+  if (!store_) return {};
+  auto& memory = store_->updates().memory_of(0);
+  for (const auto id : plan_.of_shard[id_]) {
+    const auto& block = plan_.blocks[id];
+    std::vector<float> values(block.size);
+    if (auto done = from.read(network_, block.slot, 0, block.offset, values); !done) return done;
+    store_->initialise(id, values);
+    const auto updates = from.updates(network_, block.slot);
+    if (updates == 0) continue;
+    std::vector<std::vector<float>> arrays(memory.present(id).size(), std::vector<float>(block.size));
+    for (std::uint32_t array = 0; array < arrays.size(); ++array)
+      if (auto done = from.read(network_, block.slot, array + 1, block.offset, arrays[array]); !done) return done;
+    memory.restore(id, updates, arrays);
+  }
+  return {};
+}
+
+// --- held twice ---
+
+void HostedNetwork::mirrored(wire::Version version) { deliver(wire::shard_at(id_), core::Mirrored{version}); }
+
+std::map<wire::Version, Slice> HostedNetwork::slices() const {
+  std::map<wire::Version, Slice> all;
+  if (!shard_ || !initialised_) return all;
+  all[shard_->committed()] = slice(false);
+  if (shard_->made_next()) all[shard_->committed() + 1] = slice(true);
+  return all;
+}
+
+Slice HostedNetwork::slice(bool next) const {
+  Slice slice;
+  slice.standing = next ? shard_->standing_next() : shard_->standing() ? shard_->standing() : resumed_;
+  auto& updates = store_->updates();
+  const auto& memory = updates.memory_of(0);
+  for (const auto id : plan_.of_shard[id_]) {
+    const auto& block = plan_.blocks[id];
+    const auto add = [&](std::uint32_t array, std::span<const float> values, std::shared_ptr<const void> keep) {
+      const bool later = next && updates.touched(id);
+      slice.pieces.push_back(
+          {{network_, 0, block.slot, array, block.offset, memory.updates(id) + later}, values, std::move(keep)});
+    };
+    auto values = next ? store_->next(id) : store_->present(id);
+    add(0, values.values, std::move(values.keep));
+    std::uint32_t array = 0;
+    for (auto& held : next&& updates.touched(id) ? memory.hold_next(id) : memory.hold(id))
+      add(++array, held.values, std::move(held.keep));
+  }
+  return slice;
 }
 
 void HostedNetwork::freeze() {
@@ -118,11 +203,22 @@ void HostedNetwork::receive(const wire::Address& from, wire::Message message, tr
   }
   const bool to_sequencer =
       std::holds_alternative<wire::Hello>(message) || std::holds_alternative<wire::Report>(message) ||
-      std::holds_alternative<wire::Measured>(message) || std::holds_alternative<wire::Reduced>(message);
+      std::holds_alternative<wire::Measured>(message) || std::holds_alternative<wire::Reduced>(message) ||
+      std::holds_alternative<wire::PartSaved>(message);
   if (const auto* hello = std::get_if<wire::Hello>(&message); hello && sequencer_) {
     if (!std::exchange(expected_, true) && hello->samples <= kMostSamples) tally_.expect(hello->samples);
-    if (recorder_ && network_ == 0 && !std::exchange(terms_written_, true))
-      record(history_terms(terms_, plan_, hello->samples, hello->batch));
+    if (recorder_ && network_ == 0 && !std::exchange(terms_written_, true)) {
+      auto told = history_terms(terms_, plan_, hello->samples, hello->batch);
+      history::Resumed resumed;
+      resumed.standing = resumed_.value_or(core::Standing{.samples = hello->samples, .batch = hello->batch});
+      if (!resumed_ && hello->samples > 0) resumed.standing.ledger.emplace();
+      resumed.formed = formed_;
+      if (formed_)
+        resumed.terms = std::move(told);
+      else
+        record(std::move(told));
+      if (formed_ || resumed_) record(std::move(resumed));
+    }
   }
   if (to_sequencer ? !sequencer_ : !shard_) return;
   deliver(to_sequencer ? wire::kSequencer : wire::shard_at(id_), core::Received{from, std::move(message)});
@@ -138,6 +234,41 @@ void HostedNetwork::stop(const std::string& reason) {
   if (!sequencer_ || sequencer_->done() || !sequencer_->stopped().empty()) return;
   record(history::Stopped{reason});
   deliver(wire::kSequencer, core::Stop{reason});
+}
+
+void HostedNetwork::drain(wire::ReplicaId replica, const std::string& reason) {
+  if (sequencer_) deliver(wire::kSequencer, core::Drain{replica, reason});
+}
+
+// --- checkpoints ---
+
+void HostedNetwork::take_checkpoint(const core::TakeCheckpoint& request) {
+  if (sequencer_) deliver(wire::kSequencer, request);
+}
+
+void HostedNetwork::capture(const core::Capture& capture) {
+  checkpoint::Part part;
+  for (const auto id : plan_.of_shard[id_]) {
+    auto values = store_->present(id);
+    add_values(part, network_, layout_, plan_.blocks[id], values.values, std::move(values.keep));
+  }
+  for (SlotId slot = 0; slot < frozen_.size(); ++slot)
+    if (!frozen_[slot].empty()) add_frozen(part, network_, layout_.slots[slot], frozen_[slot], shared_from_this());
+  for (const auto& [whose, memory] : store_->updates().memories())
+    add_state(part, network_, layout_, plan_, id_, whose, memory);
+  outlet_.save_part(*this, capture, std::move(part));
+}
+
+void HostedNetwork::captured(std::uint64_t token, const Result<std::uint64_t>& sum) {
+  deliver(wire::shard_at(id_), core::Captured{token, sum.ok(), sum ? *sum : 0, sum ? "" : sum.error().message});
+}
+
+void HostedNetwork::sealed(std::uint64_t token, const Status& status) {
+  deliver(wire::kSequencer, core::Sealed{token, status.ok(), status ? "" : status.error().message});
+}
+
+checkpoint::NetworkFacts HostedNetwork::facts(core::Standing standing) const {
+  return {std::move(standing), layout_, plan_.shards(), about_};
 }
 
 void HostedNetwork::deliver(const wire::Address& to, core::Event event) {
@@ -172,12 +303,22 @@ void HostedNetwork::carry_out(const wire::Address& actor, const core::Effect& ef
     measure(*size_up);
   } else if (const auto* update = std::get_if<core::Reduce>(&effect)) {
     reduce(*update);
+  } else if (const auto* mirror = std::get_if<core::Mirror>(&effect)) {
+    outlet_.mirror(*this, mirror->version, slice(true));
   } else if (const auto* publish = std::get_if<core::Publish>(&effect)) {
     store_->publish(publish->version);
   } else if (const auto* release = std::get_if<core::Release>(&effect)) {
     held_.erase(release->ticket);
   } else if (const auto* say = std::get_if<core::Say>(&effect)) {
     outlet_.say(say->text);
+  } else if (const auto* hold = std::get_if<core::Capture>(&effect)) {
+    capture(*hold);
+  } else if (const auto* seal = std::get_if<core::Seal>(&effect)) {
+    outlet_.seal(*this, *seal);
+  } else if (const auto* discard = std::get_if<core::Discard>(&effect)) {
+    outlet_.discard(*this, *discard);
+  } else if (const auto* announce = std::get_if<core::Announce>(&effect)) {
+    outlet_.announce(*this, *announce);
   }
 }
 
@@ -185,6 +326,7 @@ void HostedNetwork::on_send(const wire::Address& actor, const core::Send& send) 
   if (const auto* r = std::get_if<wire::Record>(&send.message); r && r->index >= next_record_) {
     next_record_ = r->index + 1;
     if (sequencer_) tally_.add(*r);
+    if (!r->applied.empty()) decided_ = r->step + 1;
   }
   if (std::holds_alternative<wire::Assign>(send.message)) tally_.count_assignment();
   if (const auto* told = std::get_if<wire::Settled>(&send.message); told && network_ == 0)

@@ -14,7 +14,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/write.h"
 #include "cluster/shard_store.h"
+#include "cluster/slice.h"
 #include "cluster/tally.h"
 #include "cluster/workers.h"
 #include "core/sequencer.h"
@@ -26,7 +29,9 @@
 
 namespace yoke::cluster {
 
-// The way from a network to the other processes; the server's.
+class HostedNetwork;
+
+// The way from a network to the other processes and to the disk; the server's.
 class Outlet {
  public:
   virtual ~Outlet() = default;
@@ -40,15 +45,30 @@ class Outlet {
   virtual void post(std::function<void()> call) = 0;
   // No pass of the network runs any more.
   virtual void passes_done() = 0;
+  // A part of a checkpoint, to be brought to the disk; `captured` answers.
+  virtual void save_part(HostedNetwork& network, const core::Capture& capture, checkpoint::Part part) = 0;
+  // All parts are there; `sealed` answers.
+  virtual void seal(HostedNetwork& network, const core::Seal& seal) = 0;
+  virtual void discard(HostedNetwork& network, const core::Discard& discard) = 0;
+  virtual void announce(HostedNetwork& network, const core::Announce& announce) = 0;
+  // What the shard made, to its twin; `mirrored` answers.
+  virtual void mirror(HostedNetwork& network, wire::Version version, Slice slice) = 0;
   virtual Time now() const = 0;
   virtual void say(const std::string& text) = 0;
+};
+
+// How a network begins on a server.
+struct Beginning {
+  std::optional<core::Standing> standing;  // it goes on from there
+  bool twin = false;                       // what the shard makes is held by another, too
+  std::uint64_t view = 0;                  // of the job, where that is formed anew
 };
 
 class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
  public:
   HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::JobTerms terms, Layout layout, wire::About about,
                 Outlet& outlet, Workers& workers, std::shared_ptr<transport::Arena> arena,
-                std::shared_ptr<history::Recorder> recorder);
+                std::shared_ptr<history::Recorder> recorder, Beginning beginning = {});
 
   std::uint32_t number() const { return network_; }
   wire::ShardId shard() const { return id_; }
@@ -72,6 +92,10 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   // The values and the optimizer's state have been put back from a file: nobody trains them, and so many updates are
   // behind them.
   void restored(wire::Version version);
+  // Values and state of the checkpoint whose standing it was made with. Before anything else.
+  Status load(const checkpoint::Checkpoint& from);
+  // The same, from the memory of those that formed the job anew.
+  Status load(const Inheritance& from);
   // Takes over the values of one that is frozen, and the optimizer's state too where that means the same in both.
   void go_on_from(HostedNetwork& former);
   ShardStore::Values first(wire::BlockId block) const { return store_->present(block); }
@@ -82,6 +106,20 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   void receive(const wire::Address& from, wire::Message message, transport::Bytes payload);
   void down(const wire::Life& life, const std::string& reason);
   void stop(const std::string& reason);
+  void drain(wire::ReplicaId replica, const std::string& reason);
+
+  // --- checkpoints ---
+  void take_checkpoint(const core::TakeCheckpoint& request);
+  void captured(std::uint64_t token, const Result<std::uint64_t>& sum);
+  void sealed(std::uint64_t token, const Status& status);
+  checkpoint::NetworkFacts facts(core::Standing standing) const;
+
+  // --- held twice ---
+  void mirrored(wire::Version version);
+  // What there is of it, by version: what is committed, and what is made and may or may not be.
+  std::map<wire::Version, Slice> slices() const;
+  // What has been counted so far, where this was the first server before as well.
+  void go_on_counting(const Tally& tally) { tally_ = tally; }
 
   // --- its end ---
   // Nothing happens to its values from now on.
@@ -95,6 +133,8 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   // --- on the first server ---
   const core::Sequencer* sequencer() const { return sequencer_ ? &*sequencer_ : nullptr; }
   const Tally& tally() const { return tally_; }
+  // The version that the last decision makes.
+  wire::Version decided() const { return decided_; }
 
  private:
   struct Held {  // a payload that is ours until its release
@@ -114,6 +154,8 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   void pass(std::size_t floats, std::function<void()> work, std::function<void()> then);
   std::vector<Part> parts_of(const std::vector<core::Share>& shares) const;
   void show(wire::ReplicaId replica);
+  void capture(const core::Capture& capture);
+  Slice slice(bool next) const;
   void record(history::What what) {
     if (recorder_) recorder_->add(outlet_.now(), std::move(what));
   }
@@ -138,8 +180,11 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   std::optional<core::Shard> shard_;
   Tally tally_;
   std::uint64_t next_record_ = 0;
+  wire::Version decided_ = 0;
   bool terms_written_ = false;
-  bool expected_ = false;  // it is known how much data there is
+  std::optional<core::Standing> resumed_;  // what it was made with
+  bool formed_ = false;                    // from memory, not from a checkpoint
+  bool expected_ = false;                  // it is known how much data there is
   std::deque<std::pair<wire::Address, core::Event>> inbox_;
   bool draining_ = false;
   std::unordered_map<wire::Ticket, Held> held_;

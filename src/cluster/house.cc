@@ -25,6 +25,7 @@ House::House(transport::Loop& loop, HouseOptions options)
       writer_(lodges() ? 1 : 0),
       workers_(options_.workers) {
   identity_.shards = options_.shards;
+  identity_.view = options_.view;
 }
 
 House::~House() {
@@ -58,9 +59,16 @@ Result<std::unique_ptr<House>> House::open(transport::Loop& loop, HouseOptions o
     if (auto loaded = house->load(); !loaded) return loaded.error();
     if (house->first()) house->save_now_and_then();
   }
+  house->forming_ = house->options_.newcomer;
+  if (!house->lodges() && !house->forming_) {
+    auto checkpointer = Checkpointer::open(house->options_.checkpoints, house->first(), house->options_.say);
+    if (!checkpointer) return checkpointer.error();
+    house->checkpointer_ = std::move(*checkpointer);
+  }
   auto listener = transport::Listener::open(loop, *listen, settings, *house);
   if (!listener) return listener.error();
   house->listener_ = std::move(*listener);
+  if (house->forming_) return house;
   if (!house->first()) {
     if (auto dialled = house->dial(); !dialled) return dialled.error();
   } else if (!house->lodges()) {
@@ -88,6 +96,13 @@ void House::turn_away(transport::Connection& connection, const std::string& reas
 
 Status House::receive(transport::Connection& connection, const wire::Identity& identity,
                       const std::string& introduction) {
+  if (identity.role == Role::member) return receive_member(connection, identity, introduction);
+  if ((identity.role == Role::server || identity.role == Role::replica) && identity.view != options_.view) {
+    // Of a view that is over here, or not yet: it comes again when it has heard of the same one.
+    connection.close(
+        fmt::format("{} is of view {} of the job, this is view {}", in_words(identity), identity.view, options_.view));
+    return {};
+  }
   if (identity.role == Role::server) return link_up(connection, identity, introduction);
   if (ending_) return Error{Code::refused, lodges() ? "the servers are being stopped" : "the job is over"};
   if (identity.role == Role::keeper) return admit_keeper(connection, identity);
@@ -95,6 +110,12 @@ Status House::receive(transport::Connection& connection, const wire::Identity& i
   if (!container) return container.error();
   (*container)->used = transport::Loop::now();
   const auto& server = (*container)->server;
+  if (forming_) {
+    (*container)->waiting.push_back({connection.shared_from_this(), introduction});
+    return {};
+  }
+  if (identity.replaces != 0 && (!server || server->ending()))
+    return Error{Code::refused, "the job that it wants to join again is over"};
   if ((*container)->doomed) return Error{Code::refused, "the container is being removed"};
   if (server && !(server->ending() && lodges())) {
     let_in(**container, connection, identity, introduction);
@@ -138,6 +159,8 @@ void House::let_in(Container& container, transport::Connection& connection, cons
 
 Result<transport::Sink> House::on_announced(transport::Connection& connection, const transport::Incoming& message) {
   const auto guest = guests_.find(&connection);
+  if (guest != guests_.end() && guest->second.kind == Guest::Kind::member)
+    return options_.members->on_announced(connection, message);
   if (guest == guests_.end() || !guest->second.server)
     return Error{Code::corrupt, "a payload from somebody who has no business here"};
   return guest->second.server->on_announced(connection, message);
@@ -150,6 +173,8 @@ void House::on_message(transport::Connection& connection, transport::Incoming me
     if (guest->second.server) guest->second.server->on_message(connection, std::move(message), std::move(payload));
     return;
   }
+  if (guest->second.kind == Guest::Kind::member)
+    return options_.members->on_message(connection, std::move(message), std::move(payload));
   auto decoded = wire::decode(message.control);
   if (!decoded) return connection.close(connection.peer() + ": " + decoded.error().message);
   if (guest->second.kind == Guest::Kind::link) return on_link_message(guest->second, std::move(*decoded));
@@ -174,6 +199,7 @@ void House::on_down(transport::Connection& connection, const transport::Failure&
       if (order.keeper.get() == &connection) order.keeper = nullptr;
     return;
   }
+  if (guest.kind == Guest::Kind::member) return options_.members->on_down(connection, failure);
   if (guest.kind == Guest::Kind::link) return link_down(connection, failure);
   if (guest.kind == Guest::Kind::channel) {
     const auto& channel = static_cast<Channel&>(connection);
@@ -192,6 +218,15 @@ void House::begin(const std::string& name, Container& container, std::uint64_t r
   options.container = name;
   options.address = address();
   options.recorder = options_.recorder;
+  options.deadline = options_.deadline;
+  options.view = options_.view;
+  options.twin = options_.twin;
+  options.formed = formed_;
+  options.lost = options_.lost;
+  options.inherits = std::move(inherits_);
+  options.absent = absent_;
+  options.chief = chief_;
+  options.tallies = tallies_;
   if (options_.say)
     options.say = [this, prefix = name.empty() ? "" : name + ": "](const std::string& text) { say(prefix + text); };
   if (lodges()) options.afford = [this, name](const wire::Open& open) { return afford(name, open); };
@@ -201,7 +236,8 @@ void House::begin(const std::string& name, Container& container, std::uint64_t r
   };
   container.run = run;
   container.server = std::make_unique<Server>(
-      std::move(options), Premises{loop_, workers_, container.arena, container.progress, clock_, container.kept});
+      std::move(options),
+      Premises{loop_, workers_, container.arena, container.progress, clock_, container.kept, checkpointer_.get()});
   if (first()) {
     for (const auto& [shard, link] : links_) announce(name, container, link);
   } else {

@@ -4,7 +4,7 @@
 // Several houses make one set of servers. That of shard 0 is the first: there jobs begin and end. Each of the others
 // has one link to it, over which they hear of every job, in the order in which things happen; replicas come to each by
 // themselves. house.cc has who comes to the door, house_links.cc what the houses say to each other, house_orders.cc
-// what keepers want, house_state.cc what is on the disk.
+// what keepers want, house_state.cc what is on the disk, house_view.cc how a job that is formed anew begins again.
 //
 // Lives on a loop, whose thread owns all of it.
 #pragma once
@@ -19,6 +19,7 @@
 
 #include "cluster/channel.h"
 #include "cluster/container.h"
+#include "cluster/pinned_values.h"
 #include "transport/endpoint.h"
 
 namespace yoke::cluster {
@@ -45,7 +46,26 @@ struct HouseOptions {
   // It is told to end and has done so, or its only job is over; or it cannot go on, and why.
   std::function<void(const Status&)> ended;
   std::shared_ptr<history::Recorder> recorder;  // of a job without a name
+  Checkpoints checkpoints;                      // likewise
+  // Where the replicas host the parameters, and form the job anew when one is lost:
+  std::uint64_t view = 0;                        // the number of the view; 0: they do not
+  bool newcomer = false;                         // it has no part in it until it is given one
+  std::optional<wire::ReplicaId> twin;           // who holds the twin of this shard
+  transport::Handler* members = nullptr;         // whom other members come to
+  std::function<void(const std::string&)> lost;  // somebody is lost, and who
   security::Credentials credentials;
+};
+
+// The part that a house has in a view of the job.
+struct HousePart {
+  std::uint64_t view = 0;
+  wire::ShardId shard = 0;
+  std::uint32_t shards = 1;
+  std::string join;
+  std::optional<wire::ReplicaId> twin;
+  std::shared_ptr<const Inheritance> inherits;
+  std::map<wire::ReplicaId, std::string> absent;
+  std::optional<wire::ReplicaId> chief;
 };
 
 class House : public transport::Handler {
@@ -61,6 +81,20 @@ class House : public transport::Handler {
   const transport::Settings& settings() const { return settings_; }
   // Ends all jobs in good order, and then itself: `ended` follows.
   void stop(const std::string& reason);
+  // --- the job is formed anew; it has no name, and nobody is told that it ends ---
+  // Ends it here at once, and closes every connection but those of members. What there was of it stays as it is.
+  Networks dissolve();
+  // The same for good: nobody comes in any more.
+  void shut();
+  // Its part in the next view. From now on other houses of that view may come.
+  void take_part(HousePart part);
+  // Begins it. `link`: a descriptor, dialled to the first house, unless it is that.
+  Status begin_view(std::optional<int> link);
+  // Where others reach this house who have come from, or are connected by, `fd`.
+  std::string reached_at(int fd) const;
+
+  // Takes a checkpoint of the job without a name, and says which, or why not.
+  void checkpoint(const std::string& why);
 
   // transport::Handler
   void on_up(transport::Connection& connection, const std::string& introduction) override;
@@ -77,7 +111,7 @@ class House : public transport::Handler {
   };
   // What a connection is to this house.
   struct Guest {
-    enum class Kind { client, channel, link, keeper } kind = Kind::client;
+    enum class Kind { client, channel, link, keeper, member } kind = Kind::client;
     Server* server = nullptr;  // of clients and channels; null: it is gone, and nobody hears them any more
     wire::Identity identity;
   };
@@ -96,6 +130,8 @@ class House : public transport::Handler {
               const std::string& introduction);
   static void turn_away(transport::Connection& connection, const std::string& reason);
 
+  Status receive_member(transport::Connection& connection, const wire::Identity& identity,
+                        const std::string& introduction);
   Status admit_keeper(transport::Connection& connection, const wire::Identity& identity);
 
   // --- jobs ---
@@ -119,13 +155,8 @@ class House : public transport::Handler {
   void announce(const std::string& name, const Container& container, const Link& link) const;
 
   // --- keepers ---
-  struct Captured {  // a network of a container, at one version
-    std::shared_ptr<HostedNetwork> network;
-    wire::Version version = 0;
-    std::vector<std::pair<wire::BlockId, ShardStore::Values>> blocks;
-  };
-  using Capture = std::vector<Captured>;
-  struct Pending {  // an order that is not done yet
+  using Capture = std::vector<PinnedValues>;  // of a container
+  struct Pending {                            // an order that is not done yet
     transport::ConnectionPtr keeper;
     std::set<wire::ShardId> waiting;  // for these servers
     std::string problem;
@@ -133,6 +164,7 @@ class House : public transport::Handler {
     std::size_t without{0};  // servers that did not have it
   };
   void on_order(transport::Connection& connection, const wire::Identity& keeper, const wire::Order& order);
+  void on_order_to_job(transport::Connection& connection, const wire::Order& order);
   void on_passed_on(wire::ShardId from, const wire::Order& order);
   void save_everywhere(const std::string& name, std::uint64_t token);
   void remove_everywhere(const std::string& name, const wire::Order& order);
@@ -173,10 +205,17 @@ class House : public transport::Handler {
   bool skipped_ = false;                              // something was not to be saved, and it was said
   bool saved_all_ = false;                            // at the end
   bool ended_ = false;
+  bool forming_ = false;  // nobody but members is heard
+  bool formed_ = false;   // the job was formed anew
+  std::shared_ptr<const Inheritance> inherits_;
+  std::map<wire::ReplicaId, std::string> absent_;
+  std::optional<wire::ReplicaId> chief_;
+  std::map<std::uint32_t, std::pair<wire::Version, Tally>> tallies_;
   transport::Loop::Timer patience_ = 0, save_timer_ = 0;
   std::jthread dialler_;
-  Workers writer_;   // of files: so that nobody waits for a disk
-  Workers workers_;  // last, these two: they wait for what uses the rest
+  std::unique_ptr<Checkpointer> checkpointer_;  // of the job without a name
+  Workers writer_;                              // of files: so that nobody waits for a disk
+  Workers workers_;                             // last, these two: they wait for what uses the rest
 };
 
 }  // namespace yoke::cluster

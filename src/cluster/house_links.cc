@@ -68,12 +68,16 @@ void House::dial_again(Duration pause) {
   });
 }
 
-void House::adopt_link(int fd) {
-  const auto join = transport::parse_address(options_.join).or_throw();
+std::string House::reached_at(int fd) const {
   auto reached = listener_->address();
   if (reached.host == "0.0.0.0" || reached.host == "::") reached.host = own_host(fd);
+  return to_string(reached);
+}
+
+void House::adopt_link(int fd) {
+  const auto join = transport::parse_address(options_.join).or_throw();
   auto identity = identity_;
-  identity.listens = to_string(reached);
+  identity.listens = reached_at(fd);
   auto own = settings_;
   own.introduction = wire::encode_identity(identity);
   const auto dialled = transport::adopt(loop_, fd, join, own, *this);
@@ -131,9 +135,10 @@ void House::link_down(transport::Connection& connection, const transport::Failur
     if (channel->link().get() == &connection) channel->end(failure);
   if (&connection != dialled_) return;
   dialled_ = nullptr;
-  if (ending_) return;
+  if (ending_ || forming_) return;
   if (lodges()) return dial_again(kDial);  // one that has us still will have noticed by and by
   if (containers_.at("").server) return;   // it hears of its channel's end, and says what that means
+  if (formed_) return options_.lost(failure.text);
   ending_ = Error{Code::peer_down, failure.text};
   consider_the_end();
 }

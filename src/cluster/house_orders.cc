@@ -23,7 +23,6 @@ std::string unknown(const std::string& name) {
 }  // namespace
 
 Status House::admit_keeper(transport::Connection& connection, const wire::Identity& identity) {
-  if (!lodges()) return Error{Code::refused, "this server hosts one job and has no containers: `yoke serve` has"};
   guests_[&connection] = {Guest::Kind::keeper, nullptr, identity};
   wire::Welcome welcome;
   welcome.servers.resize(options_.shards);
@@ -40,6 +39,8 @@ void House::on_order(transport::Connection& connection, const wire::Identity& ke
   // Whoever has only the secret of one container is the keeper of that one.
   if (!keeper.job.empty() && order.container != keeper.job)
     return answer(fmt::format("a keeper of container {} has no say in others", keeper.job));
+  if (order.kind == Kind::checkpoint || order.kind == Kind::drain) return on_order_to_job(connection, order);
+  if (!lodges()) return answer("this server hosts one job and has no containers: `yoke serve` has");
   if (order.kind == Kind::list) return connection.send(wire::encode(list(order.container)));
   if (order.token == 0) return answer("an order has a token, which is not 0");
   if (order.kind == Kind::snapshot && !first()) {
@@ -81,6 +82,31 @@ void House::on_order(transport::Connection& connection, const wire::Identity& ke
   // Over the link, behind the last commit and before the next: so it is of the same version everywhere.
   for (const auto& [shard, link] : links_) link.connection->send(wire::encode(order));
   send(connection, order.token, capture(order.container));
+}
+
+// About the job that goes on, in a container or without a name.
+void House::on_order_to_job(transport::Connection& connection, const wire::Order& order) {
+  const auto answer = [keeper = connection.shared_from_this(), token = order.token](const Result<std::string>& result) {
+    keeper->send(wire::encode(result ? wire::OrderDone{token, "", *result}
+                                     : wire::OrderDone{token, result.error().message, ""}));
+  };
+  const auto it = containers_.find(order.container);
+  if (!first()) return answer(Error{Code::refused, "the first server gives the orders: ask there"});
+  if (it == containers_.end()) return answer(Error{Code::refused, unknown(order.container)});
+  const auto& server = it->second.server;
+  if (!server || server->ending()) return answer(Error{Code::refused, "nothing is being trained now"});
+  if (order.kind == Kind::checkpoint) return server->checkpoint(answer);
+  server->drain(order.replica, "it was drained", answer);
+}
+
+void House::checkpoint(const std::string& why) {
+  const auto it = containers_.find("");
+  if (it == containers_.end() || !it->second.server) return;
+  if (!first()) return say("no checkpoint: another process is the first server now, ask there");
+  say(fmt::format("a checkpoint is taken: {}", why));
+  it->second.server->checkpoint([this](const Result<std::string>& result) {
+    if (!result) say(fmt::format("no checkpoint: {}", result.error().message));
+  });
 }
 
 // The first house passes on what is to be done everywhere; the others say when it is.
@@ -168,19 +194,10 @@ void House::done(std::uint64_t token, wire::ShardId by, const std::string& probl
 
 // --- snapshots ---
 
-// Values as they are now. They are held, not copied: what is trained meanwhile is written elsewhere.
 House::Capture House::capture(const std::string& name) const {
   Capture capture;
-  const auto it = containers_.find(name);
-  if (it == containers_.end()) return capture;
-  for (const auto& [index, network] : it->second.networks()) {
-    auto& part = capture.emplace_back();
-    part.network = network;
-    part.version = network->version();
-    if (network->hosts())
-      for (const auto block : network->plan().of_shard[options_.shard])
-        part.blocks.emplace_back(block, network->first(block));
-  }
+  if (const auto it = containers_.find(name); it != containers_.end())
+    for (const auto& [index, network] : it->second.networks()) capture.push_back(pin(network));
   return capture;
 }
 
@@ -194,19 +211,11 @@ void House::hand_over(const Wanted& wanted) {
 }
 
 void House::send(transport::Connection& keeper, std::uint64_t token, const Capture& capture) {
-  for (const auto& [network, version, blocks] : capture) {
-    const auto index = network->number();
-    keeper.send(wire::encode(wire::Snapshot{index, static_cast<std::uint32_t>(capture.size()), version,
-                                            network->layout(), network->about()}));
-    for (const auto& [block, values] : blocks)
-      keeper.send(wire::encode(wire::FirstValues{index, block, false, 0}), {std::as_bytes(values.values), values.keep});
-    for (std::uint32_t slot = 0; slot < network->frozen().size(); ++slot) {
-      const std::span<const float> values(network->frozen()[slot]);
-      for (std::size_t at = 0; at < values.size(); at += wire::FirstValues::kPiece)
-        keeper.send(
-            wire::encode(wire::FirstValues{index, slot, true, at}),
-            {std::as_bytes(values.subspan(at, std::min(wire::FirstValues::kPiece, values.size() - at))), network});
-    }
+  for (const auto& pinned : capture) {
+    const auto& network = *pinned.network;
+    keeper.send(wire::encode(wire::Snapshot{network.number(), static_cast<std::uint32_t>(capture.size()),
+                                            pinned.version, network.layout(), network.about()}));
+    cluster::send(keeper, pinned);
   }
   keeper.send(wire::encode(wire::OrderDone{token, ""}));
 }

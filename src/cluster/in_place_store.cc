@@ -23,9 +23,27 @@ void InPlaceStore::copy(wire::ShardId shard, wire::ReplicaId replica) {
   }
 }
 
+// Where the replicas have the only ones, all have the same. When all have gone there is nothing.
+std::span<const float> InPlaceStore::present(wire::BlockId id) const {
+  if (!values_[id].empty()) return values_[id];
+  if (places_.empty()) return {};
+  const auto& block = plan_.blocks[id];
+  return places_.begin()->second[block.slot].subspan(block.offset, block.size);
+}
+
 void InPlaceStore::attach(wire::ReplicaId replica, const Places& places) { places_[replica] = places; }
 
-void InPlaceStore::detach(wire::ReplicaId replica) { places_.erase(replica); }
+void InPlaceStore::detach(wire::ReplicaId replica, bool keep_values) {
+  if (keep_values && places_.size() == 1 && places_.contains(replica)) hold_values();
+  places_.erase(replica);
+}
+
+void InPlaceStore::hold_values() {
+  for (const auto& block : plan_.blocks) {
+    const auto values = present(block.id);
+    if (values_[block.id].empty()) values_[block.id].assign(values.begin(), values.end());
+  }
+}
 
 void InPlaceStore::reduce(const core::Reduce& pass, std::span<const Part> parts) {
   if (parts.empty()) return;  // what is carried over is there already

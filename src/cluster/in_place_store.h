@@ -22,7 +22,7 @@ class InPlaceStore : public BlockStore {
 
   void initialise(const Places& places) override;
   void attach(wire::ReplicaId replica, const Places& places) override;
-  void detach(wire::ReplicaId replica) override;
+  void detach(wire::ReplicaId replica, bool keep_values) override;
   bool may_reduce(wire::ShardId) const override { return true; }
   void reduce(const core::Reduce& pass, std::span<const Part> parts) override;
   void publish(wire::ShardId) override {}
@@ -30,6 +30,10 @@ class InPlaceStore : public BlockStore {
   // Parameters are there already; buffers may have been changed by a forward pass whose gradient did not count.
   void copy(wire::ShardId shard, wire::ReplicaId replica) override;
   void unpin(wire::ShardId, wire::ReplicaId) override {}
+  std::span<const float> present(wire::BlockId block) const override;
+  std::map<wire::ReplicaId, OptimizerMemory*> memories() override { return {{0, &memory_}}; }
+  OptimizerMemory& memory_of(wire::ReplicaId) override { return memory_; }
+  void hold_values() override;
 
  private:
   const core::BlockPlan& plan_;

@@ -71,6 +71,7 @@ class Keeper : public transport::Handler {
   std::optional<wire::Containers> containers;
   std::optional<wire::Welcome> welcome;
   std::map<std::uint32_t, NetworkSnapshot> networks;
+  std::string result;  // of the order, in words
 
   // --- transport::Handler ---
 
@@ -108,6 +109,7 @@ class Keeper : public transport::Handler {
       begin(shard_of(connection), *snapshot);
     } else if (const auto* done = std::get_if<wire::OrderDone>(&*decoded)) {
       if (!done->problem.empty()) return fail({Code::refused, done->problem});
+      result = done->result;
       ++done_;
     }
   }
@@ -222,6 +224,33 @@ Result<std::vector<NetworkSnapshot>> take_snapshot(const KeeperOptions& options)
   std::vector<NetworkSnapshot> all;
   for (auto& [index, network] : keeper.networks) all.push_back(std::move(network));
   return all;
+}
+
+namespace {
+
+// An order about the job in this container, or the only one; what came of it.
+Result<std::string> order_about_job(const KeeperOptions& options, wire::Order order) {
+  order.container = options.container;
+  order.token = new_token();
+  Keeper keeper(options);
+  if (auto asked = keeper.ask(options.at, 0, order); !asked) return asked.error();
+  if (auto done = keeper.wait_for_answers(1); !done) return done.error();
+  return std::move(keeper.result);
+}
+
+}  // namespace
+
+Result<std::string> order_checkpoint(const std::string& address, const std::string& container,
+                                     const security::Credentials& credentials, Duration deadline) {
+  return order_about_job({address, container, container, credentials, deadline},
+                         {.kind = wire::Order::Kind::checkpoint});
+}
+
+Status order_drain(const std::string& address, const std::string& container, std::uint32_t replica,
+                   const security::Credentials& credentials, Duration deadline) {
+  const auto done = order_about_job({address, container, container, credentials, deadline},
+                                    {.kind = wire::Order::Kind::drain, .replica = replica});
+  return done ? Status() : done.error();
 }
 
 }  // namespace yoke::cluster

@@ -30,13 +30,19 @@ LocalCluster::LocalCluster(Layout layout, wire::JobTerms terms, LocalOptions opt
       options_(std::move(options)),
       in_place_(in_place(terms_)),
       plan_(core::plan_blocks(layout_, terms_.shards)),
-      sequencer_(sequencer_options(terms_, plan_.shards())),
+      sequencer_(sequencer_options(terms_, plan_.shards()),
+                 options_.checkpointer ? options_.checkpointer->standing(options_.network) : std::nullopt),
       tally_(terms_.replicas) {
   if (in_place_)
     store_ = std::make_unique<InPlaceStore>(plan_, layout_.groups, mirrored(terms_));
   else
     store_ = std::make_unique<VersionedStore>(plan_, layout_.groups, update_options(terms_));
-  for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard) shards_.emplace_back(shard, plan_);
+  for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard)
+    shards_.emplace_back(shard, plan_, sequencer_.committed());
+  if (auto* checkpointer = options_.checkpointer) {
+    checkpointer->expect_network(plan_.shards());
+    if (const auto standing = checkpointer->standing(options_.network)) tally_.go_on_from(*standing);
+  }
   for (std::uint32_t i = 0; i < terms_.replicas; ++i) seats_.push_back(std::make_unique<Seat>());
 }
 
@@ -71,6 +77,8 @@ void LocalCluster::drain() {
         break;
     }
     for (const auto& effect : effects) carry_out(to, effect);
+    if (!inbox_.empty() || !options_.checkpointer) continue;
+    if (const auto request = due()) inbox_.emplace_back(wire::kSequencer, *request);
   }
   changes_.fetch_add(1, std::memory_order_release);
   wake_.notify_all();
@@ -98,6 +106,14 @@ void LocalCluster::carry_out(const wire::Address& actor, const core::Effect& eff
     if (auto node = held_.extract(release->ticket); !node.empty()) let_go_.push_back(std::move(node.mapped().payload));
   } else if (const auto* say = std::get_if<core::Say>(&effect)) {
     if (options_.say) options_.say(say->text);
+  } else if (const auto* hold = std::get_if<core::Capture>(&effect)) {
+    capture(actor.id, *hold);
+  } else if (const auto* whole = std::get_if<core::Seal>(&effect)) {
+    seal(*whole);
+  } else if (const auto* failed = std::get_if<core::Discard>(&effect)) {
+    discard(*failed);
+  } else if (const auto* seen = std::get_if<core::Announce>(&effect)) {
+    announce(*seen);
   }
 }
 
@@ -228,6 +244,7 @@ Status LocalCluster::attach(wire::ReplicaId replica, Places places) {
           Code::invalid_argument,
           fmt::format("replica {} attached another replica's very network: build one inside the body", replica)};
   if (replica == 0) {
+    if (auto loaded = load(places); !loaded) return loaded;
     store_->initialise(places);
     for (const auto& place : places) first_.emplace_back(place.begin(), place.end());
     initialised_ = true;
@@ -250,6 +267,7 @@ Status LocalCluster::attach(wire::ReplicaId replica, Places places) {
 void LocalCluster::redirect(wire::ReplicaId replica, Places places) {
   const Lock lock(mutex_);
   assert(mirrored(terms_));
+  redirected_ = true;
   store_->attach(replica, places);
 }
 
@@ -257,7 +275,12 @@ void LocalCluster::join(wire::ReplicaId replica, std::uint64_t samples, std::uin
   const Lock lock(mutex_);
   auto& seat = *seats_.at(replica);
   if (seat.side) return;
-  if (options_.recorder && !std::exchange(terms_written_, true)) record(history_terms(terms_, plan_, samples, batch));
+  if (options_.recorder && !std::exchange(terms_written_, true)) {
+    record(history_terms(terms_, plan_, samples, batch));
+    if (options_.checkpointer)
+      if (auto standing = options_.checkpointer->standing(options_.network))
+        record(history::Resumed{std::move(*standing)});
+  }
   tally_.expect(samples);
   const wire::Life life{replica, 1};
   seat.batch = batch;
@@ -362,7 +385,8 @@ void LocalCluster::leave(wire::ReplicaId replica, const std::string& reason) {
   }
   // Passes in place write into the replicas' own memory.
   while (in_place_ && running_ > 0) wake_.wait(lock);
-  if (seat.attached) store_->detach(replica);
+  // What is to be the last checkpoint may not have been taken yet.
+  if (seat.attached) store_->detach(replica, options_.checkpointer && options_.checkpointer->writes());
   wake_.notify_all();
 }
 
@@ -393,6 +417,12 @@ Result<wire::Account> LocalCluster::account() {
   const Lock lock(mutex_);
   auto account = account_of(terms_, sequencer_, tally_);
   account.seconds = std::chrono::duration<double>(now()).count();
+  if (options_.checkpointer) {
+    const auto newest = options_.checkpointer->newest();
+    account.checkpoint = newest.folder;
+    account.checkpointed = newest.version;
+    account.checkpoint_problem = newest.problem;
+  }
   for (auto& replica : account.replicas) replica.present = replica.present && !seats_[replica.id]->left;
   return account;
 }

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "cluster/block_store.h"
+#include "cluster/checkpointer.h"
 #include "cluster/cluster.h"
 #include "cluster/tally.h"
 #include "core/replica_side.h"
@@ -39,6 +40,9 @@ struct LocalOptions {
   Duration spin = Duration::zero();              // how long to look before sleeping; worth it when cores are free
   std::shared_ptr<history::Recorder> recorder;
   std::function<void(const std::string&)> say;  // news in words; may be empty; called under the lock
+  std::uint32_t network = 0;                    // its number
+  wire::About about{};                          // what is known about the model
+  Checkpointer* checkpointer = nullptr;         // outlives its last callback; null: none are made or gone on from
 };
 
 class LocalCluster : public Cluster {
@@ -71,6 +75,8 @@ class LocalCluster : public Cluster {
   bool done() const override;
   wire::Version committed() const override;
   Result<wire::Account> account() override;
+  void wind_up() override;
+  void await_disk() override;
 
  private:
   struct Held {  // a payload that is ours until its release
@@ -104,6 +110,13 @@ class LocalCluster : public Cluster {
   Error give_up(wire::ReplicaId replica, const char* doing);
   void install(Lock& lock, wire::ReplicaId replica);
   bool may_run(const Job& job) const;
+  // local_checkpoints.cc
+  Status load(const Places& places);
+  void capture(wire::ShardId shard, const core::Capture& capture);
+  void seal(const core::Seal& seal);
+  void discard(const core::Discard& discard);
+  void announce(const core::Announce& announce);
+  std::optional<core::TakeCheckpoint> due();
   wire::GradientId current(wire::ReplicaId replica) const;
   void record(history::What what) {
     if (options_.recorder) options_.recorder->add(now(), std::move(what));
@@ -133,11 +146,14 @@ class LocalCluster : public Cluster {
   std::unordered_map<wire::Ticket, Held> held_;
   std::vector<Payload> let_go_;  // released payloads, freed outside the lock
   wire::Ticket next_ticket_ = 1;
-  std::vector<std::vector<float>> first_;  // the chief's values by slot, until every replica has them
+  std::vector<std::vector<float>> first_;   // the chief's values by slot, until every replica has them
+  std::vector<std::vector<float>> frozen_;  // those that are not trained, by slot, for checkpoints
   std::size_t attached_ = 0;
   bool initialised_ = false;
   std::optional<Error> given_up_;  // nothing at all happened for the deadline: why, for everybody
   bool terms_written_ = false;
+  bool redirected_ = false;  // the users' own optimizers make the parameters
+  bool last_asked_ = false;  // training is over, and the last checkpoint was asked for
 };
 
 }  // namespace yoke::cluster

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/assembly.h"
 #include "cluster/house.h"
 #include "cluster/identity.h"
 #include "cluster/member_links.h"
@@ -23,68 +24,240 @@ class Member::Impl : public transport::Handler {
     links.options = std::move(options);
     links.arena = transport::Arena::make();
     links.loop = &loop_thread.loop();
-    links.servers.resize(1);
+    links.rejoin = [this](Links::Lock& lock) { return links.forms ? form_anew(lock) : rejoin(lock); };
+    links.committed = [this](std::uint32_t network, wire::Version version) {
+      assembly.twins.committed(network, version);
+    };
   }
 
   Status set_out() {
     const auto& options = links.options;
+    links.forms = !options.listen.empty() && options.terms.strategy == Strategy::mirrored &&
+                  options.terms.replicas > 1 &&
+                  (options.hosts_of == options.terms.replicas || !options.members.empty());
+    if (!options.listen.empty())
+      if (auto hosting = host(); !hosting) return hosting;
+    Links::Lock lock(links.mutex);
+    if (!options.members.empty()) {
+      links.life.replica = options.replica.value_or(0);
+      return form_anew(lock);
+    }
+    if (auto reached = reach_servers(lock, options.deadline); !reached || !links.forms) return reached;
+    assembly.begin(*links.welcome);
+    expect_twin();
+    return {};
+  }
+
+  // Connects to the first server, is welcomed, and connects to the others. `patience` is for dialling.
+  Status reach_servers(Links::Lock& lock, Duration patience) {
+    const auto& options = links.options;
     auto identity = this_process(wire::Role::replica, options.replica.value_or(0));
     identity.numbered = options.replica.has_value();
     identity.job = options.container;
+    identity.incarnation = std::max(identity.incarnation, links.life.incarnation + 1);  // clocks are set back
+    identity.replaces = links.welcomed;
+    identity.view = view();
     links.life = {identity.id, identity.incarnation};
-    if (!options.listen.empty())
-      if (auto hosting = host(); !hosting) return hosting;
-    if (auto first = connect(0, options.join, identity); !first) return first;
-    Links::Lock lock(links.mutex);
+    links.servers.resize(1);
+    lock.unlock();
+    auto first = connect(0, options.join, identity, patience);
+    lock.lock();
+    if (!first) return first;
     if (auto waited = links.wait(lock, "joining the job", [&] { return links.welcome.has_value(); }); !waited)
       return waited;
     const auto welcome = *links.welcome;
     identity.id = welcome.replica;
     identity.numbered = true;
+    links.options.replica = welcome.replica;  // and so it stays, in later lives as well
+    links.welcomed = identity.incarnation;
     links.life.replica = welcome.replica;
     links.servers.resize(welcome.servers.size());
-    lock.unlock();
-    for (wire::ShardId shard = 1; shard < welcome.servers.size(); ++shard)
-      if (auto connected = connect(shard, welcome.servers[shard], identity); !connected) return connected;
-    lock.lock();
+    for (wire::ShardId shard = 1; shard < welcome.servers.size(); ++shard) {
+      lock.unlock();
+      auto connected = connect(shard, welcome.servers[shard], identity, patience);
+      lock.lock();
+      if (!connected) return connected;
+    }
     return links.wait(lock, "connecting to the servers", [&] {
       return std::all_of(links.servers.begin(), links.servers.end(), [](const auto& link) { return link.up; });
     });
   }
 
+  // --- coming back ---
+
+  Status rejoin(Links::Lock& lock) {
+    const auto lost = *links.lost;
+    const auto give_up = transport::Loop::now() + lost.patience;
+    for (;;) {
+      const auto back = try_rejoin(lock, std::max<Duration>(give_up - transport::Loop::now(), kTryAgain));
+      if (back) return {};
+      if (links.fatal) return *links.fatal;
+      links.lost = lost;
+      links.over = true;
+      if (transport::Loop::now() + kTryAgain >= give_up)
+        return Error{lost.error.code,
+                     fmt::format("{}; it tried to join again for {:.1f} s, in vain: {}", lost.error.message,
+                                 std::chrono::duration<double>(lost.patience).count(), back.error().message)};
+      links.wake.wait_for(lock, kTryAgain);
+    }
+  }
+
+  void close_connections(Links::Lock& lock, const char* why) {
+    std::vector<transport::ConnectionPtr> former;
+    for (auto& link : links.servers) former.push_back(std::move(link.connection));
+    links.servers.clear();
+    links.welcome.reset();
+    links.lost.reset();
+    links.news.clear();
+    lock.unlock();
+    // What was to be sent on these has met its end when this has run: the loop does one thing after the other.
+    in_loop([&] {
+      for (const auto& connection : former)
+        if (connection) connection->close(why);
+    });
+    lock.lock();
+  }
+
+  Status try_rejoin(Links::Lock& lock, Duration patience) {
+    close_connections(lock, "this replica joins again");
+    links.over = false;
+    links.chief = false;
+    for (const auto& [network, cluster] : links.clusters) cluster->forget();
+    if (auto reached = reach_servers(lock, patience); !reached) return reached;
+    for (const auto& [network, cluster] : links.clusters) {
+      if (auto opened = open_on_servers(lock, *cluster); !opened) return opened;
+      if (cluster->joined()) cluster->begin_again();
+    }
+    return {};
+  }
+
+  // --- where the replicas host the parameters: the job is formed anew ---
+
+  Status form_anew(Links::Lock& lock) {
+    const auto& options = links.options;
+    const auto why = links.lost ? links.lost->error.message : "it comes to a job that goes on";
+    const auto give_up = transport::Loop::now() + options.deadline;
+    for (;;) {
+      const auto formed = try_to_form(lock, give_up);
+      if (formed) return {};
+      if (links.fatal) return *links.fatal;
+      if (transport::Loop::now() >= give_up)
+        return Error{Code::peer_down,
+                     fmt::format("{}; the job could not be formed anew within {:.1f} s: {}", why,
+                                 std::chrono::duration<double>(options.deadline).count(), formed.error().message)};
+      links.wake.wait_for(lock, kTryAgain / 4);
+    }
+  }
+
+  Status try_to_form(Links::Lock& lock, Time give_up) {
+    auto& options = links.options;
+    close_connections(lock, "the job is formed anew");
+    assembly.dissolve(lock);
+    links.lost.reset();  // that was this member's own doing
+    for (const auto& [network, cluster] : links.clusters) cluster->forget();
+    const auto view = assembly.agree(lock, give_up);
+    if (!view) return view.error();
+    const auto own = assembly.place_in(*view);
+    options.replica = links.life.replica = view->members[own].replica;
+    assembly.adopt(*view);
+    auto inherits = assembly.exchange(lock, *view, give_up);
+    if (!inherits) return inherits.error();
+    options.join = view->members.front().listens;
+    options.hosts_shard = own;
+    options.hosts_of = static_cast<std::uint32_t>(view->members.size());
+    links.welcomed = 0;
+    links.chief = false;
+    links.over = false;
+    assembly.begins();
+    auto part = assembly.part(*view, std::move(*inherits));
+    lock.unlock();
+    auto begun = begin_view(std::move(part));
+    lock.lock();
+    if (!begun) return begun;
+    if (auto reached = reach_servers(lock, kTryAgain); !reached) return reached;
+    expect_twin();
+    for (const auto& [network, cluster] : links.clusters) {
+      const bool joined = cluster->joined();
+      cluster->cut_for(options.hosts_of);
+      if (auto opened = open_on_servers(lock, *cluster); !opened) return opened;
+      if (joined) cluster->begin_again();
+    }
+    assembly.formed();
+    if (own == 0 && options.say)
+      options.say(fmt::format("the job is formed anew, with {} of {} replicas, from version {}", view->members.size(),
+                              options.terms.replicas, view->networks.front().version));
+    return {};
+  }
+
+  // Not under the lock.
+  Status begin_view(HousePart part) {
+    std::optional<int> link;
+    if (part.shard != 0) {
+      const auto join = transport::parse_address(part.join);
+      if (!join) return join.error();
+      const auto dialled = transport::dial_once(*join, links.options.credentials, kGone);
+      if (!dialled) return dialled.error();
+      link = *dialled;
+    }
+    Status begun;
+    in_loop([&] {
+      house->take_part(std::move(part));
+      begun = house->begin_view(link);
+    });
+    return begun;
+  }
+
+  // The server before this member's own will bring what it makes, to be held twice; under the lock.
+  void expect_twin() {
+    const auto servers = links.servers.size();
+    if (servers < 2) return;
+    const auto& before = links.servers[(links.options.hosts_shard + servers - 1) % servers];
+    links.loop->post([connection = before.connection] {
+      if (connection) connection->grant(kTwinCredit);
+    });
+  }
+
   Result<std::unique_ptr<Cluster>> open(std::uint32_t network, const Layout& layout) {
-    auto terms = links.options.terms;
-    terms.shards = static_cast<std::uint32_t>(links.servers.size());
-    terms.record = links.options.recorder != nullptr;
+    const auto terms = terms_here();
     std::size_t trained = 0;
     for (const auto& slot : layout.slots) trained += slot.frozen ? 0 : slot.size();
     if (trained == 0) return Error{Code::invalid_argument, "the network has no parameters to train"};
     auto cluster = std::make_unique<RemoteCluster>(links, network, layout, core::plan_blocks(layout, terms.shards));
-    const auto bytes = wire::encode(wire::Open{network, terms, layout, links.options.about});
-    if (bytes.size() > wire::kMaxControl)
+    if (const auto bytes = cluster->opening(terms); bytes.size() > wire::kMaxControl)
       return Error{Code::unsupported,
                    fmt::format("the network has too many parameters by name: their list has {} bytes "
                                "of at most {}",
                                bytes.size(), wire::kMaxControl)};
-    std::vector<std::uint64_t> window(links.servers.size());
-    for (const auto& block : cluster->plan().blocks) window[block.shard] += 2 * block.size * sizeof(float);
     Links::Lock lock(links.mutex);
     links.clusters[network] = cluster.get();
+    auto opened = open_on_servers(lock, *cluster);
+    if (!opened && links.lost && links.forms) opened = links.rejoin(lock);  // which opens all that there are
+    if (!opened) {
+      lock.unlock();  // the cluster takes it to go
+      return opened.error();
+    }
+    return std::unique_ptr<Cluster>(std::move(cluster));
+  }
+
+  wire::JobTerms terms_here() const {
+    auto terms = links.options.terms;
+    terms.shards = static_cast<std::uint32_t>(links.servers.size());
+    terms.record = links.options.recorder != nullptr;
+    return terms;
+  }
+
+  Status open_on_servers(Links::Lock& lock, RemoteCluster& cluster) {
+    std::vector<std::uint64_t> window(links.servers.size());
+    for (const auto& block : cluster.plan().blocks) window[block.shard] += 2 * block.size * sizeof(float);
+    const auto bytes = cluster.opening(terms_here());
     for (wire::ShardId shard = 0; shard < links.servers.size(); ++shard) {
       links.loop->post([connection = links.servers[shard].connection, credit = window[shard]] {
         if (connection) connection->grant(credit);
       });
       links.send(shard, bytes);
     }
-    if (auto waited = links.wait(lock, "opening the network", [&] { return cluster->opened(); }); !waited) {
-      lock.unlock();  // the cluster takes it to go
-      return waited.error();
-    }
-    if (auto agree = cluster->check_versions(); !agree) {
-      lock.unlock();
-      return agree.error();
-    }
-    return std::unique_ptr<Cluster>(std::move(cluster));
+    if (auto waited = links.wait(lock, "opening the network", [&] { return cluster.opened(); }); !waited) return waited;
+    return cluster.check_versions();
   }
 
   void leave(const std::string& reason, bool well) {
@@ -97,6 +270,8 @@ class Member::Impl : public transport::Handler {
         farewell = {links.silent->message, false, std::chrono::duration<double>(links.options.deadline).count()};
     }
     if (links.options.recorder) static_cast<void>(links.options.recorder->flush());
+    // The others are to form the job without it, and at once; one that hangs is to end for all.
+    if (links.forms && house && farewell.silence == 0 && !trained()) in_loop([&] { house->shut(); });
     links.send(0, wire::encode(farewell));
     links.loop->post([this, reason] {
       std::vector<transport::ConnectionPtr> connections;
@@ -112,8 +287,7 @@ class Member::Impl : public transport::Handler {
       return std::all_of(links.servers.begin(), links.servers.end(),
                          [](const auto& link) { return link.down || !link.connection; });
     });
-    const bool over = std::any_of(links.clusters.begin(), links.clusters.end(),
-                                  [](const auto& entry) { return entry.second->over(); });
+    const bool over = trained_here();
     links.clusters.clear();
     // A server that lives in this process serves the others until they are through as well.
     if (house && over) links.wake.wait_for(lock, links.options.deadline, [&] { return house_ended; });
@@ -124,6 +298,7 @@ class Member::Impl : public transport::Handler {
   void on_up(transport::Connection& connection, const std::string& introduction) override {
     const auto identity = wire::decode_identity(introduction);
     const std::lock_guard lock(links.mutex);
+    if (!present(connection)) return;
     auto& link = links.servers.at(shard_of(connection));
     if (!identity || identity->role != wire::Role::server || identity->id != shard_of(connection)) {
       fail({Code::refused, fmt::format("{} is not server {} of this job", connection.peer(), shard_of(connection))});
@@ -139,6 +314,11 @@ class Member::Impl : public transport::Handler {
     auto decoded = wire::decode(message.control);
     if (!decoded) return decoded.error();
     const std::lock_guard lock(links.mutex);
+    if (!present(connection)) return Error{Code::cancelled, "a connection of a former life"};
+    if (std::holds_alternative<wire::Piece>(*decoded) && house && message.payload % sizeof(float) == 0) {
+      links.servers.at(shard_of(connection)).announced = std::move(*decoded);
+      return transport::Sink{};
+    }
     auto* cluster = cluster_of(*decoded);
     if (!cluster) return Error{Code::corrupt, "values of a network that is not open"};
     auto& link = links.servers.at(shard_of(connection));
@@ -154,6 +334,7 @@ class Member::Impl : public transport::Handler {
     std::optional<wire::JobMessage> said;
     {
       const std::lock_guard lock(links.mutex);
+      if (!present(connection)) return;
       said = std::exchange(links.servers.at(shard).announced, std::nullopt);
       sunk(links.servers.at(shard));
     }
@@ -163,9 +344,20 @@ class Member::Impl : public transport::Handler {
       said = std::move(*decoded);
     }
     const std::lock_guard lock(links.mutex);
+    if (!present(connection)) return;
     if (auto* news = std::get_if<wire::StepNews>(&*said)) {
       if (links.news.size() < Links::kMostNews) links.news.push_back(*news);
       return;
+    }
+    if (const auto* piece = std::get_if<wire::Piece>(&*said)) {
+      assembly.twins.add({*piece,
+                          {reinterpret_cast<const float*>(payload.bytes.data()), payload.bytes.size() / sizeof(float)},
+                          std::move(payload.keep)});
+      return;
+    }
+    if (const auto* done = std::get_if<wire::PiecesDone>(&*said)) {
+      assembly.twins.whole(*done);
+      return connection.send(wire::encode(wire::PiecesHeld{done->network, done->of}));
     }
     if (auto* welcome = std::get_if<wire::Welcome>(&*said)) {
       links.welcome = std::move(*welcome);
@@ -187,6 +379,7 @@ class Member::Impl : public transport::Handler {
 
   void on_lost(transport::Connection& connection, const transport::Incoming&) override {
     const std::lock_guard lock(links.mutex);
+    if (!present(connection)) return;
     auto& link = links.servers.at(shard_of(connection));
     link.announced.reset();
     sunk(link);
@@ -195,12 +388,24 @@ class Member::Impl : public transport::Handler {
 
   void on_down(transport::Connection& connection, const transport::Failure& failure) override {
     const std::lock_guard lock(links.mutex);
+    if (!present(connection)) return;
     auto& link = links.servers.at(shard_of(connection));
     link.down = true;
     link.connection.reset();
-    Error lost{failure.kind == transport::Down::timed_out ? Code::timed_out : Code::peer_down,
-               fmt::format("{}; a job cannot go on without it", failure.text)};
-    if (link.leaving && !links.fatal)
+    const bool cut = failure.kind == transport::Down::timed_out;
+    Error lost{cut ? Code::timed_out : Code::peer_down, fmt::format("{}; a job cannot go on without it", failure.text)};
+    const bool over = trained_here();
+    if (links.forms && !left && !links.fatal && !link.leaving && !over &&
+        (!links.clusters.empty() || !links.options.members.empty())) {
+      if (failure.kind != transport::Down::local)
+        assembly.over(failure.text, cut ? std::optional(shard_of(connection)) : std::nullopt);
+    } else if (links.lost && failure.kind == transport::Down::local) {
+      // Closed by this side, so that nothing more is written to the replica's places: it is about to join again.
+    } else if (!left && !house && !links.fatal && !link.leaving && (cut || failure.kind == transport::Down::closed)) {
+      // The server may have taken this replica for dead, or the path was cut. One that has ended does not answer.
+      if (!links.lost) links.lost = {std::move(lost), cut ? links.options.deadline : kGone};
+      links.over = true;
+    } else if (link.leaving && !links.fatal)
       links.loop->after(kWhy, [this, lost = std::move(lost)] {
         const std::lock_guard inner(links.mutex);
         if (!left) fail(lost);
@@ -215,6 +420,7 @@ class Member::Impl : public transport::Handler {
   bool left = false;
   std::unique_ptr<House> house;
   bool house_ended = false;
+  Assembly assembly{links, [this](const std::function<void()>& call) { in_loop(call); }};
 
   ~Impl() override {
     // The loop first: nothing of the rest is called afterwards.
@@ -223,10 +429,31 @@ class Member::Impl : public transport::Handler {
 
  private:
   static constexpr auto kFarewell = std::chrono::seconds(3);
-  static constexpr auto kWhy = std::chrono::seconds(2);  // for the first server's word to come, on a way of its own
+  static constexpr auto kWhy = std::chrono::seconds(2);   // for the first server's word to come, on a way of its own
+  static constexpr auto kGone = std::chrono::seconds(1);  // for a server that closed the connection to answer again
+  static constexpr Duration kTryAgain = std::chrono::milliseconds(200);
+  static constexpr std::uint64_t kTwinCredit = std::uint64_t{1} << 40;  // what is held is let go of step by step
+
+  std::uint64_t view() const { return links.forms ? std::max(Assembly::kFirstView, assembly.number()) : 0; }
 
   static wire::ShardId shard_of(const transport::Connection& connection) {
     return *std::static_pointer_cast<wire::ShardId>(connection.note);
+  }
+
+  // Training is over, as some network of this replica has heard; under the lock.
+  bool trained_here() const {
+    return std::any_of(links.clusters.begin(), links.clusters.end(),
+                       [](const auto& entry) { return entry.second->over(); });
+  }
+  bool trained() {
+    const std::lock_guard lock(links.mutex);
+    return trained_here();
+  }
+
+  // It is not one of a former life.
+  bool present(const transport::Connection& connection) const {
+    const auto shard = shard_of(connection);
+    return shard < links.servers.size() && links.servers[shard].connection.get() == &connection;
   }
 
   RemoteCluster* cluster_of(const wire::JobMessage& message) {
@@ -288,7 +515,19 @@ class Member::Impl : public transport::Handler {
     own.join = links.options.join;
     own.deadline = links.options.deadline;
     own.recorder = links.options.recorder;
+    own.checkpoints = links.options.checkpoints;
+    own.say = links.options.say;
     own.credentials = links.options.credentials;
+    own.view = view();
+    own.newcomer = !links.options.members.empty();
+    if (links.forms) {
+      own.twin = (own.shard + 1) % own.shards;
+      own.members = &assembly;
+      own.lost = [this](const std::string& who) {
+        const std::lock_guard lock(links.mutex);
+        if (!left) assembly.over(who);
+      };
+    }
     own.ended = [this](const Status& status) {
       const std::lock_guard lock(links.mutex);
       house_ended = true;
@@ -298,16 +537,17 @@ class Member::Impl : public transport::Handler {
     std::optional<Error> problem;
     in_loop([&] {
       auto started = House::open(*links.loop, own);
-      if (started)
+      if (started) {
         house = std::move(*started);
-      else
+        assembly.live_in(*house);
+      } else
         problem = started.error();
     });
     if (problem) return *problem;
     return {};
   }
 
-  Status connect(wire::ShardId shard, const std::string& where, const wire::Identity& identity) {
+  Status connect(wire::ShardId shard, const std::string& where, const wire::Identity& identity, Duration patience) {
     const bool own = house && links.options.hosts_shard == shard;
     int fd = -1;
     Address address;
@@ -315,7 +555,7 @@ class Member::Impl : public transport::Handler {
       auto parsed = transport::parse_address(where);
       if (!parsed) return parsed.error();
       address = *parsed;
-      auto dialled = transport::dial(address, links.options.credentials, links.options.deadline);
+      auto dialled = transport::dial(address, links.options.credentials, patience);
       if (!dialled) return dialled.error();
       fd = *dialled;
     }

@@ -2,9 +2,11 @@
 // keeps them. Where the replicas host the parameters themselves (mirrored), it hosts a server besides.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cluster/cluster.h"
 #include "history/recorder.h"
@@ -22,8 +24,12 @@ struct MemberOptions {
   std::string listen;                    // it hosts a server too, here ("" : not), and `join` may be itself
   std::uint32_t hosts_shard = 0;         // then of this shard ...
   std::uint32_t hosts_of = 1;            // ... of so many
+  // Where members of a job that goes on may be found; not empty: it comes to such a job (mirrored).
+  std::vector<std::string> members;
   wire::JobTerms terms;
   Duration deadline = std::chrono::seconds(60);  // of a wait in which nothing at all happens
+  Checkpoints checkpoints;                       // where it hosts a server
+  std::function<void(const std::string&)> say;   // likewise: its news
   std::shared_ptr<history::Recorder> recorder;
   security::Credentials credentials;
 };

@@ -23,7 +23,7 @@ void Links::send(wire::ShardId server, std::string control, transport::Bytes pay
         transport::ConnectionPtr connection;
         {
           const std::lock_guard lock(mutex);
-          connection = servers.at(server).connection;
+          if (server < servers.size()) connection = servers[server].connection;
         }
         if (connection)
           connection->send(std::move(control), std::move(payload), std::move(done));
@@ -44,6 +44,7 @@ Status Links::wait(Lock& lock, const std::string& doing, const std::function<boo
   Silence silence(options.deadline, transport::Loop::now());
   while (!until()) {
     if (fatal) return *fatal;
+    if (lost) return lost->error;
     if (const auto progressed = progress_there(); changes != seen || progressed != heard) {
       seen = changes;
       heard = progressed;
@@ -57,6 +58,7 @@ Status Links::wait(Lock& lock, const std::string& doing, const std::function<boo
     const auto told = ask_account(lock, kAnswer);
     if (until()) return {};
     if (fatal) return *fatal;  // another has given up before
+    if (lost) return lost->error;
     if (progress_there() != heard) continue;
     silent = hangs(options.deadline, life.replica, doing,
                    told && !told->waiting_for.empty() ? told->waiting_for : "the servers");
@@ -84,14 +86,15 @@ void Links::quiesce(Lock& lock, bool failed, const std::function<bool()>& readin
 Result<wire::Account> Links::ask_account(Lock& lock, Duration deadline) {
   account.reset();
   if (fatal) return *fatal;
+  if (lost) return lost->error;
   send(0, wire::encode(wire::AskAccount{}));
   const auto give_up = transport::Loop::now() + deadline;
-  while (!account && !fatal) {
+  while (!account && !fatal && !lost) {
     const auto left = give_up - transport::Loop::now();
     if (left <= Duration::zero()) return Error{Code::timed_out, "the first server does not answer"};
     wake.wait_for(lock, left);
   }
-  if (!account) return *fatal;
+  if (!account) return fatal ? *fatal : lost->error;
   return std::move(*account);
 }
 

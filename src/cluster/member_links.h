@@ -35,12 +35,19 @@ struct Links {
   transport::Loop* loop = nullptr;
   std::shared_ptr<transport::Arena> arena;
   wire::Life life;
+  wire::Incarnation welcomed = 0;  // the last life that the first server took in
 
   std::mutex mutex;
   std::condition_variable wake;
-  std::vector<Link> servers;      // by shard
-  std::optional<Error> fatal;     // why nothing more can be done
-  std::atomic<bool> over{false};  // it is set
+  std::vector<Link> servers;   // by shard
+  std::optional<Error> fatal;  // why nothing more can be done
+  // The way to a server is lost, and the job may be going on without this replica: it can come back, with a new life.
+  struct Lost {
+    Error error;
+    Duration patience{};  // how long it is worth trying
+  };
+  std::optional<Lost> lost;
+  std::atomic<bool> over{false};  // either of them is set
   std::optional<Error> silent;    // a wait has ended with its deadline
   std::uint64_t changes = 0;      // grows with every event
   std::size_t sinks = 0;          // payloads on their way straight into the replica's places
@@ -62,12 +69,20 @@ struct Links {
   // From any thread, in order.
   void send(wire::ShardId server, std::string control, transport::Bytes payload = {},
             transport::Connection::Completion done = {});
-  // Waits until it is so, or nothing can come of it any more, or nothing at all has happened for the deadline.
+  // Waits until it is so, or nothing can come of it any more (`fatal`, `lost`), or nothing at all has happened for the
+  // deadline.
   Status wait(Lock& lock, const std::string& doing, const std::function<bool()>& until);
   // Waits until the loop's thread writes to the replica's places no more, nor reads from them (`reading`). After a
   // failure the connections are closed for it.
   void quiesce(
       Lock& lock, bool failed, const std::function<bool()>& reading = [] { return false; });
+  // After `lost`, in the replica's thread, when the loop's thread touches nothing of the replica's: comes back as a new
+  // life, on new connections. Every cluster has forgotten what it was doing then, and has said hello again.
+  std::function<Status(Lock&)> rejoin;
+  // The replicas host the parameters, and form the job anew among themselves when one is lost.
+  bool forms = false;
+  // Then: this version of this network is committed. In the loop's thread, under the lock.
+  std::function<void(std::uint32_t network, wire::Version version)> committed;
   // The account of the first server; waits a while.
   Result<wire::Account> ask_account(Lock& lock, Duration deadline);
 };

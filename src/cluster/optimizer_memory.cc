@@ -1,27 +1,48 @@
 #include "cluster/optimizer_memory.h"
 
 #include <algorithm>
+#include <new>
 
 namespace yoke::cluster {
 
+std::shared_ptr<std::byte> own_memory(std::size_t bytes) {
+  constexpr std::align_val_t kLine{64};
+  auto* at = static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), kLine, std::nothrow));
+  if (!at) return nullptr;
+  return {at, [](std::byte* memory) { ::operator delete(memory, kLine); }};
+}
+
 OptimizerMemory::OptimizerMemory(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, unsigned versions,
-                                 std::optional<wire::ShardId> shard)
-    : versions_(versions), entries_(plan.blocks.size()) {
+                                 std::optional<wire::ShardId> shard, Allocate allocate)
+    : versions_(versions), allocate_(std::move(allocate)), entries_(plan.blocks.size()) {
   for (const auto& block : plan.blocks) {
     if (shard && block.shard != *shard) continue;
     const auto& optimizer = groups.at(block.group);
     for (std::size_t i = 0; i < kernel::states_of(optimizer); ++i)
-      for (unsigned v = 0; v < versions; ++v)
-        entries_[block.id].arrays[v * kernel::kMaxStates + i].assign(block.size, kernel::initial_state(optimizer, i));
+      for (unsigned v = 0; v < versions; ++v) {
+        auto& array = entries_[block.id].arrays[v * kernel::kMaxStates + i] = make(block.size);
+        std::fill_n(array.data(), array.size, kernel::initial_state(optimizer, i));
+      }
   }
+}
+
+OptimizerMemory::Array OptimizerMemory::make(std::size_t size) const {
+  Array array{allocate_(size * sizeof(float)), size};
+  if (!array.memory) throw std::bad_alloc();
+  return array;
 }
 
 std::uint64_t OptimizerMemory::prepare(wire::BlockId id, kernel::Block& block) {
   auto& entry = entries_[id];
   const auto next = (entry.present + 1) % versions_;
   for (std::size_t i = 0; i < kernel::kMaxStates; ++i) {
-    block.state_in[i] = entry.arrays[entry.present * kernel::kMaxStates + i].data();
-    block.state_out[i] = entry.arrays[next * kernel::kMaxStates + i].data();
+    const auto& in = entry.arrays[entry.present * kernel::kMaxStates + i];
+    auto& out = entry.arrays[next * kernel::kMaxStates + i];
+    if (!in.memory) continue;
+    // Somebody holds it, and reads: it is his from now on.
+    if (out.memory.use_count() > 1) out = make(out.size);
+    block.state_in[i] = in.data();
+    block.state_out[i] = out.data();
   }
   return entry.updates + 1;
 }
@@ -30,8 +51,31 @@ std::vector<std::span<const float>> OptimizerMemory::present(wire::BlockId id) c
   const auto& entry = entries_[id];
   std::vector<std::span<const float>> arrays;
   for (std::size_t i = 0; i < kernel::kMaxStates; ++i)
-    if (const auto& array = entry.arrays[entry.present * kernel::kMaxStates + i]; !array.empty())
-      arrays.emplace_back(array.data(), array.size());
+    if (const auto& array = entry.arrays[entry.present * kernel::kMaxStates + i]; array.memory)
+      arrays.push_back(array.values());
+  return arrays;
+}
+
+std::vector<OptimizerMemory::Held> OptimizerMemory::hold(wire::BlockId id) const {
+  return held(id, entries_[id].present);
+}
+
+std::vector<OptimizerMemory::Held> OptimizerMemory::hold_next(wire::BlockId id) const {
+  return held(id, (entries_[id].present + 1) % versions_);
+}
+
+std::vector<OptimizerMemory::Held> OptimizerMemory::held(wire::BlockId id, unsigned version) const {
+  std::vector<Held> arrays;
+  for (std::size_t i = 0; i < kernel::kMaxStates; ++i) {
+    auto array = entries_[id].arrays[version * kernel::kMaxStates + i];
+    if (!array.memory) continue;
+    if (versions_ == 1) {
+      const auto copy = make(array.size);
+      std::copy_n(array.data(), array.size, copy.data());
+      array = copy;
+    }
+    arrays.push_back({array.values(), array.memory});
+  }
   return arrays;
 }
 

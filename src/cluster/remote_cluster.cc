@@ -43,6 +43,14 @@ std::span<float> RemoteCluster::place(wire::BlockId id) const {
 Status RemoteCluster::attach(wire::ReplicaId, Places places) {
   Links::Lock lock(links_.mutex);
   places_ = std::move(places);
+  for (;;) {
+    auto attached = take_first_values(lock);
+    if (attached || !links_.lost || !links_.forms) return attached;
+    if (auto back = links_.rejoin(lock); !back) return back;
+  }
+}
+
+Status RemoteCluster::take_first_values(Links::Lock& lock) {
   const WhileSet attaching(attaching_);
   if (bring_) {
     if (auto brought = bring_values(lock); !brought) return brought;
@@ -82,9 +90,47 @@ Status RemoteCluster::bring_values(Links::Lock& lock) {
 
 void RemoteCluster::join(wire::ReplicaId, std::uint64_t samples, std::uint32_t batch) {
   const Links::Lock lock(links_.mutex);
-  if (side_) return;
+  if (joined_) return;
+  joined_ = true;
   batch_ = batch;
-  side_.emplace(links_.life, plan_, samples, batch);
+  data_ = samples;
+  begin_again();
+}
+
+std::string RemoteCluster::opening(const wire::JobTerms& terms) const {
+  return wire::encode(wire::Open{network_, terms, layout_, links_.options.about});
+}
+
+void RemoteCluster::forget() {
+  opened_ = 0;
+  first_values_ = 0;
+  bring_ = false;
+  kept_.clear();
+  arriving_.clear();
+  arrived_.clear();
+  pushing_.clear();
+  fetching_.reset();
+  std::fill(newest_.begin(), newest_.end(), 0);
+  lost_work_ = lost_work_ || taken_ > 0;  // it may be tried more than once
+  taken_ = 0;
+  abandoned_ = true;
+}
+
+void RemoteCluster::cut_for(std::uint32_t shards) {
+  side_.reset();  // it knows the plan by reference
+  plan_ = core::plan_blocks(layout_, shards);
+  newest_.assign(plan_.shards(), 0);
+}
+
+std::vector<SlicePiece> RemoteCluster::frozen() const {
+  std::vector<SlicePiece> pieces;
+  for (SlotId slot = 0; slot < layout_.slots.size() && slot < places_.size(); ++slot)
+    if (layout_.slots[slot].frozen) pieces.push_back({{network_, 0, slot, 0, 0, 0}, places_[slot], nullptr});
+  return pieces;
+}
+
+void RemoteCluster::begin_again() {
+  side_.emplace(links_.life, plan_, data_, batch_);
   core::Effects effects;
   side_->join(effects);
   carry_out(effects);
@@ -92,13 +138,19 @@ void RemoteCluster::join(wire::ReplicaId, std::uint64_t samples, std::uint32_t b
 
 Status RemoteCluster::check_versions() const {
   const auto& first = kept_.at(0);
-  for (const auto& [shard, here] : kept_)
-    if (here.version != first.version || here.bring_values != first.bring_values)
-      return Error{
-          Code::refused,
-          fmt::format("the servers have different versions of container {}: server 0 has {}, server {} has {}. "
-                      "One of them was lost in the middle of a job. `yoke containers rm {}` removes it",
-                      links_.options.container, first.version, shard, here.version, links_.options.container)};
+  for (const auto& [shard, here] : kept_) {
+    // Where it joins again, the servers may be one step apart.
+    if (joined() || (here.version == first.version && here.bring_values == first.bring_values)) continue;
+    if (links_.options.container.empty())
+      return Error{Code::refused,
+                   fmt::format("the servers go on from different checkpoints: server 0 has version {}, server {} has "
+                               "{}. All of them need the same --resume, in a folder that all of them see",
+                               first.version, shard, here.version)};
+    return Error{Code::refused,
+                 fmt::format("the servers have different versions of container {}: server 0 has {}, server {} has {}. "
+                             "One of them was lost in the middle of a job. `yoke containers rm {}` removes it",
+                             links_.options.container, first.version, shard, here.version, links_.options.container)};
+  }
   return {};
 }
 
@@ -184,6 +236,8 @@ void RemoteCluster::received(wire::ShardId server, wire::JobMessage message, tra
   } else if (const auto* post = std::get_if<wire::Post>(&message)) {
     if (const auto* parameters = std::get_if<wire::Parameters>(&post->message))
       if (parameters->shard < newest_.size()) complete(parameters->shard, parameters->version);
+    if (const auto* assign = std::get_if<wire::Assign>(&post->message); assign && links_.committed)
+      links_.committed(network_, assign->step);
     if (side_) deliver(core::Received{post->from, post->message});
   }
 }
@@ -199,9 +253,16 @@ void RemoteCluster::complete(wire::ShardId shard, wire::Version version) {
 
 Result<Work> RemoteCluster::next(wire::ReplicaId) {
   Links::Lock lock(links_.mutex);
-  auto work = next_work(lock);
-  links_.quiesce(lock, !work);
-  return work;
+  lost_work_ = false;
+  for (;;) {
+    if (!links_.forms || !links_.lost) {  // a newcomer waits, while work is there all the time
+      auto work = next_work(lock);
+      links_.quiesce(lock, !work);
+      if (work || !links_.lost) return work;
+    }
+    if (auto back = links_.rejoin(lock); !back) return back.error();
+    lost_work_ = false;  // it had none
+  }
 }
 
 Result<Work> RemoteCluster::next_work(Links::Lock& lock) {
@@ -215,6 +276,7 @@ Result<Work> RemoteCluster::next_work(Links::Lock& lock) {
     const auto waited =
         links_.wait(lock, "idle", [&] { return has_work() || side.done() || !side.turned_away().empty(); });
     if (!waited) return waited.error();
+    if (side.drained()) return Work{.done = true, .pulling = now()};
     if (!side.turned_away().empty()) return Error{Code::refused, side.turned_away()};
   }
   Work work;
@@ -225,7 +287,8 @@ Result<Work> RemoteCluster::next_work(Links::Lock& lock) {
     return work;
   }
   work.assign = *side.work();
-  taken_ = work.assign.gradient.sequence;
+  present_ = work.assign.gradient;
+  taken_ = present_.sequence;
   samples_ = work.assign.range ? static_cast<std::uint32_t>(work.assign.range->size()) : batch_;
   abandoned_ = false;
   for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard) {
@@ -276,7 +339,7 @@ void RemoteCluster::push(wire::ReplicaId, SlotId slot, Payload gradient) {
   if (abandoned_) return;
   gradient = readable(std::move(gradient));  // a copy of megabytes is no work to be done under the lock
   const Links::Lock lock(links_.mutex);
-  if (abandoned_ || !side_ || !side_->work()) return;
+  if (abandoned_ || lost_work_ || !side_ || !side_->work()) return;
   // A gradient that counts is computed on what the history says, also when this process ends in the next moment.
   if (links_.options.recorder) static_cast<void>(links_.options.recorder->flush());
   core::Effects effects;
@@ -299,17 +362,26 @@ std::shared_ptr<std::byte> RemoteCluster::memory(std::size_t bytes) {
 
 Result<wire::Verdict> RemoteCluster::settle(wire::ReplicaId) {
   Links::Lock lock(links_.mutex);
-  const auto waited =
-      links_.wait(lock, "waiting for its gradient to count", [&] { return side_->verdict(taken_) != nullptr; });
-  if (!waited) return waited.error();
-  const auto verdict = *side_->verdict(taken_);
-  // An optimizer of the user's own wants the mean gradient now, not with the next work.
-  if (redirected_ && verdict.fate == wire::Fate::applied) {
-    auto fetched = fetch(lock, verdict.version, "taking the mean gradient");
-    links_.quiesce(lock, !fetched);
-    if (!fetched) return fetched.error();
+  while (!lost_work_) {
+    auto told = verdict(lock);
+    links_.quiesce(lock, !told);
+    if (told || !links_.lost) return told;
+    if (auto back = links_.rejoin(lock); !back) return back.error();
   }
-  return verdict;
+  return wire::Verdict{present_, wire::Fate::dropped, 0, 0,
+                       "the way to the servers was lost, and this replica taken for dead; it has joined again"};
+}
+
+Result<wire::Verdict> RemoteCluster::verdict(Links::Lock& lock) {
+  const auto waited = links_.wait(lock, "waiting for its gradient to count",
+                                  [&] { return side_->verdict(taken_) || !side_->turned_away().empty(); });
+  if (!waited) return waited.error();
+  if (!side_->verdict(taken_)) return wire::Verdict{present_, wire::Fate::dropped, 0, 0, side_->turned_away()};
+  const auto told = *side_->verdict(taken_);
+  // An optimizer of the user's own wants the mean gradient now, not with the next work.
+  if (redirected_ && told.fate == wire::Fate::applied)
+    if (auto fetched = fetch(lock, told.version, "taking the mean gradient"); !fetched) return fetched.error();
+  return told;
 }
 
 void RemoteCluster::stop(const std::string& reason) { links_.send(0, wire::encode(wire::StopNow{reason})); }
@@ -318,6 +390,7 @@ void RemoteCluster::redirect(wire::ReplicaId, Places places) {
   const Links::Lock lock(links_.mutex);
   places_ = std::move(places);
   redirected_ = true;
+  links_.forms = false;  // what the user's own optimizer remembers is nobody else's to hand on
 }
 
 // --- how it goes ---
@@ -350,8 +423,14 @@ bool RemoteCluster::chief(wire::ReplicaId) const {
   return links_.chief;
 }
 
+bool RemoteCluster::drained(wire::ReplicaId) const {
+  const Links::Lock lock(links_.mutex);
+  return side_ && side_->drained();
+}
+
 Result<bool> RemoteCluster::await_conclusion(wire::ReplicaId) {
   Links::Lock lock(links_.mutex);
+  if (side_ && side_->drained()) return false;
   const auto waited = links_.wait(lock, "waiting for the result", [&] { return links_.chief || links_.concluded; });
   if (!waited) return waited.error();
   const bool mine = !links_.concluded;
@@ -362,7 +441,7 @@ Result<bool> RemoteCluster::await_conclusion(wire::ReplicaId) {
 
 bool RemoteCluster::conclude(wire::ReplicaId) {
   const Links::Lock lock(links_.mutex);
-  if (links_.fatal || links_.concluded) return false;
+  if (links_.fatal || links_.lost || links_.concluded) return false;
   links_.send(0, wire::encode(wire::Concluded{}));
   return true;
 }

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "cluster/member_links.h"
+#include "cluster/slice.h"
 #include "core/replica_side.h"
 
 namespace yoke::cluster {
@@ -38,6 +39,7 @@ class RemoteCluster : public Cluster {
   void tell(const wire::StepNews& news) override;
   void on_news(std::function<void(const wire::StepNews&)> call) override;
   bool chief(wire::ReplicaId replica) const override;
+  bool drained(wire::ReplicaId replica) const override;
   Result<bool> await_conclusion(wire::ReplicaId replica) override;
   bool conclude(wire::ReplicaId replica) override;
   Time now() const override { return links_.now(); }
@@ -49,6 +51,16 @@ class RemoteCluster : public Cluster {
   Result<transport::Sink> announced(const wire::JobMessage& message, std::size_t bytes, bool by_pointer);
   void received(wire::ShardId server, wire::JobMessage message, transport::Bytes payload);
   bool over() const { return side_ && side_->done(); }
+  bool joined() const { return joined_; }
+  // The message with which it was opened, and is opened again. From the replica's thread, under the lock.
+  std::string opening(const wire::JobTerms& terms) const;
+  // The connections are new: the servers have to take it in again (`opened`), and then it begins a new life. `shards`:
+  // there may be more or fewer of them.
+  void forget();
+  void cut_for(std::uint32_t shards);
+  // What is not trained, as it is here.
+  std::vector<SlicePiece> frozen() const;
+  void begin_again();
   // The servers have taken the network in.
   bool opened() const { return opened_ == links_.servers.size(); }
   // What they have of it is of one version, also where a container kept it.
@@ -65,17 +77,19 @@ class RemoteCluster : public Cluster {
   void deliver(core::Event event);
   Status fetch(Links::Lock& lock, wire::Version version, const char* doing);
   Result<Work> next_work(Links::Lock& lock);
+  Result<wire::Verdict> verdict(Links::Lock& lock);
   void install(Links::Lock& lock, std::optional<wire::Version> mean_of);
   void complete(wire::ShardId shard, wire::Version version);
   void hear();
   void record(history::What what) const;
+  Status take_first_values(Links::Lock& lock);
   Status bring_values(Links::Lock& lock);
   Payload readable(Payload gradient) const;
 
   Links& links_;
   const std::uint32_t network_;
   const Layout layout_;
-  const core::BlockPlan plan_;
+  core::BlockPlan plan_;
   std::size_t opened_ = 0;
   std::map<wire::ShardId, wire::Opened> kept_;  // by shard: what the servers have had
   std::atomic<bool> shares_{false};             // some server reads from this process's memory; known once it is opened
@@ -85,9 +99,13 @@ class RemoteCluster : public Cluster {
   bool redirected_ = false;
   bool attaching_ = false;  // first values may be written to their places
   bool inside_ = false;     // the replica waits for parameters: they may be written to their places
+  bool joined_ = false;     // it has said hello, in this life or in a former one
+  bool lost_work_ = false;  // what it worked on went with its former life
 
   std::optional<core::ReplicaSide> side_;
   wire::Sequence taken_ = 0;   // the last work given to the caller
+  wire::GradientId present_;   // and the gradient that is the answer to it
+  std::uint64_t data_ = 0;     // samples there are
   std::uint32_t samples_ = 0;  // in the present work
   std::uint32_t batch_ = 1;
   std::atomic<bool> abandoned_{false};

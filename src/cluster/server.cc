@@ -6,6 +6,7 @@
 
 #include "cluster/identity.h"
 #include "cluster/layout_difference.h"
+#include "cluster/pinned_values.h"
 #include "wire/codec.h"
 
 namespace yoke::cluster {
@@ -35,7 +36,7 @@ bool may_say(Role role, bool from_first, const wire::Message& message) {
   if (role == Role::replica) return is(static_cast<std::variant<Hello, Push, Pull>*>(nullptr));
   if (role != Role::server) return false;
   return from_first ? is(static_cast<std::variant<Record, Scale, Commit, Fence>*>(nullptr))
-                    : is(static_cast<std::variant<Report, Measured, Reduced>*>(nullptr));
+                    : is(static_cast<std::variant<Report, Measured, Reduced, PartSaved>*>(nullptr));
 }
 
 Error wrong(std::string what) { return {Code::corrupt, std::move(what)}; }
@@ -45,10 +46,15 @@ Error wrong(std::string what) { return {Code::corrupt, std::move(what)}; }
 Server::Server(ServerOptions options, Premises premises)
     : options_(std::move(options)), premises_(std::move(premises)), progressed_(transport::Loop::now()) {
   timer_ = premises_.loop.after(kTick, [this] { tick(); });
+  for (const auto& [id, why] : options_.absent) {
+    auto& seat = seats_[id];
+    seat.left = true;
+    seat.gone = why;
+  }
 }
 
 Server::~Server() {
-  for (const auto timer : {timer_, abandoned_, farewell_}) premises_.loop.cancel(timer);
+  for (const auto timer : {timer_, abandoned_, farewell_, checkpoint_wait_}) premises_.loop.cancel(timer);
   for (const auto& peer : peers_) peer->connection->note.reset();  // they own each other
 }
 
@@ -68,6 +74,11 @@ void Server::say(const std::string& text) {
 Server::Peer* Server::replica(wire::ReplicaId id) const {
   const auto it = replicas_.find(id);
   return it == replicas_.end() ? nullptr : it->second;
+}
+
+Server::Peer* Server::chief() const {
+  auto* peer = chief_ ? replica(chief_->replica) : nullptr;
+  return peer && peer->identity.incarnation == chief_->incarnation ? peer : nullptr;
 }
 
 Server::Peer* Server::server(wire::ShardId shard) const {
@@ -142,12 +153,18 @@ void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes paylo
   } else if (const auto* news = std::get_if<wire::StepNews>(&message)) {
     status = on(peer, *news);
   } else if (std::holds_alternative<wire::Concluded>(message)) {
-    if (chief_ != peer.identity.id) return;  // it was taken for lost, and another is the chief now
+    if (chief() != &peer) return;  // it was taken for lost, and another is the chief now
     concluded_ = transport::Loop::now();
     for (const auto& [id, other] : replicas_)
       if (other != &peer) other->connection->send(wire::encode(wire::Concluded{}));
   } else if (const auto* stop_now = std::get_if<wire::StopNow>(&message)) {
     for (const auto& [index, network] : networks_) network->stop(stop_now->reason);
+  } else if (const auto* held = std::get_if<wire::PiecesHeld>(&message)) {
+    const auto network = networks_.find(held->network);
+    if (network == networks_.end() || options_.twin != peer.identity.id)
+      status = wrong("a slice that it was not given");
+    else
+      network->second->mirrored(held->of);
   } else {
     status = wrong("something that a server never hears");
   }
@@ -155,11 +172,12 @@ void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes paylo
 }
 
 // Null: there is not memory enough.
-std::shared_ptr<HostedNetwork> Server::host(wire::Open& open) {
+std::shared_ptr<HostedNetwork> Server::host(wire::Open& open, const std::optional<core::Standing>& standing) {
   try {
     auto network = std::make_shared<HostedNetwork>(open.network, options_.shard, open.terms, std::move(open.layout),
                                                    std::move(open.about), *this, premises_.workers, premises_.arena,
-                                                   options_.recorder);
+                                                   options_.recorder,
+                                                   Beginning{standing, options_.twin.has_value(), options_.view});
     return network->ready() ? network : nullptr;
   } catch (const std::bad_alloc&) {
     return nullptr;
@@ -189,16 +207,35 @@ Status Server::take_in(wire::Open& open) {
                       options_.container, different, options_.container)};
   if (options_.afford)
     if (auto affordable = options_.afford(open); !affordable) return affordable;
-  auto network = host(open);
+  auto* checkpointer = premises_.checkpointer;
+  if (checkpointer)
+    if (auto checked = checkpointer->check(index, open.layout, open.terms.seed, open.terms.shuffle); !checked)
+      return checked;
+  const auto* inherits = options_.inherits.get();
+  if (inherits && index >= inherits->networks().size())
+    return Error{Code::refused, "the job has fewer networks than this replica"};
+  auto network = host(open, inherits       ? inherits->networks()[index].standing
+                            : checkpointer ? checkpointer->standing(index)
+                                           : std::nullopt);
   if (!network)
     return Error{Code::unsupported,
                  fmt::format("server {} has no memory for its part of the network: take more servers "
                              "or a smaller model",
                              options_.shard)};
-  if (kept != premises_.kept.end()) {
+  if (inherits) {
+    if (auto loaded = network->load(*inherits); !loaded) return loaded;
+    // What was decided and is formed again is not counted twice.
+    if (const auto tally = options_.tallies.find(index);
+        tally != options_.tallies.end() && tally->second.first == inherits->networks()[index].version)
+      network->go_on_counting(tally->second.second);
+    if (index + 1 == inherits->networks().size()) options_.inherits.reset();
+  } else if (kept != premises_.kept.end()) {
     network->go_on_from(*kept->second);
     premises_.kept.erase(kept);
+  } else if (checkpointer && checkpointer->resumed()) {
+    if (auto loaded = network->load(*checkpointer->resumed()); !loaded) return loaded;
   }
+  if (checkpointer) checkpointer->expect_network(network->plan().shards());
   for (const auto& [id, seat] : seats_)
     if (!seat.gone.empty()) network->down({id, seat.incarnation}, seat.gone);
   networks_.emplace(index, std::move(network));
@@ -259,18 +296,7 @@ Status Server::on(Peer& peer, const wire::FirstValuesDone& done) {
 }
 
 void Server::send_first_values(Peer& peer, std::uint32_t index) {
-  const auto& network = networks_.at(index);
-  if (network->hosts())
-    for (const auto block : network->plan().of_shard[options_.shard])
-      peer.connection->send(wire::encode(wire::FirstValues{index, block, false, 0}),
-                            {std::as_bytes(network->first(block).values), network->first(block).keep});
-  for (std::uint32_t slot = 0; slot < network->frozen().size(); ++slot) {
-    const std::span<const float> values(network->frozen()[slot]);
-    for (std::size_t at = 0; at < values.size(); at += wire::FirstValues::kPiece)
-      peer.connection->send(
-          wire::encode(wire::FirstValues{index, slot, true, at}),
-          {std::as_bytes(values.subspan(at, std::min(wire::FirstValues::kPiece, values.size() - at))), network});
-  }
+  cluster::send(*peer.connection, pin(networks_.at(index)));
   peer.connection->send(wire::encode(wire::FirstValuesDone{index}));
 }
 
@@ -293,6 +319,7 @@ Status Server::on(Peer& peer, wire::Post& post, transport::Bytes payload) {
   it->second->receive(from, std::move(post.message), std::move(payload));
   if (!began_ && it->second->tally().assigned() > 0) began_ = now();
   if (over() && !over_) over_ = now();
+  consider_a_checkpoint();
   return {};
 }
 
@@ -303,9 +330,27 @@ Status Server::on(Peer& peer, const wire::StepNews& told) {
   auto& seat = seats_[news.replica];
   (news.whole ? seat.work : seat.cut) += news.work_seconds;
   ++(news.whole ? seat.works : seat.cuts);
-  if (chief_ && *chief_ != news.replica)
-    if (auto* chief = replica(*chief_)) chief->connection->send(wire::encode(news));
+  if (auto* to = chief(); to && to != &peer) to->connection->send(wire::encode(news));
   return {};
+}
+
+// --- to the twin ---
+
+void Server::mirror(HostedNetwork& network, wire::Version version, Slice slice) {
+  for_twin_.push_back({{network.number(), version, network.plan().shards(), slice.standing}, std::move(slice)});
+  send_to_twin();
+}
+
+void Server::send_to_twin() {
+  auto* peer = options_.twin ? replica(*options_.twin) : nullptr;
+  if (!peer) return;
+  for (auto& [what, slice] : std::exchange(for_twin_, {})) {
+    for (auto& piece : slice.pieces) {
+      piece.what.of = what.of;
+      peer->connection->send(wire::encode(piece.what), {std::as_bytes(piece.values), std::move(piece.keep)});
+    }
+    peer->connection->send(wire::encode(what));
+  }
 }
 
 // --- the way out ---

@@ -4,7 +4,8 @@
 //
 // Lives on a loop, whose thread owns all of it; the house's workers run the passes.
 //
-// server_roster.cc has who comes and goes, server.cc what they say, server_account.cc how it goes.
+// server_roster.cc has who comes and goes, server.cc what they say, server_account.cc how it goes,
+// server_checkpoints.cc what goes to the disk.
 #pragma once
 
 #include <atomic>
@@ -17,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/checkpointer.h"
 #include "cluster/hosted_network.h"
 #include "transport/loop.h"
 
@@ -32,7 +34,18 @@ struct ServerOptions {
   std::function<void(const Status&)> ended;
   // Is there room for this network? Asked before any memory is taken.
   std::function<Status(const wire::Open&)> afford;
+  Duration deadline = std::chrono::seconds(60);  // for others to come, when all replicas are gone
   std::shared_ptr<history::Recorder> recorder;
+  // Where the replicas host the parameters, and form the job anew when one is lost:
+  std::uint64_t view = 0;                         // its number
+  std::optional<wire::ReplicaId> twin;            // who holds the twin of this shard; none: nobody does
+  std::function<void(const std::string&)> lost;   // somebody is lost, and who; none: the job ends then
+  bool formed = false;                            // it was formed anew
+  std::shared_ptr<const Inheritance> inherits;    // what it goes on from; null: from the beginning
+  std::map<wire::ReplicaId, std::string> absent;  // who is not in the job now, and why
+  std::optional<wire::ReplicaId> chief;           // who was it before
+  // By network: what was counted before, and up to which version.
+  std::map<std::uint32_t, std::pair<wire::Version, Tally>> tallies;
 };
 
 // What the jobs of a house have from it. All of it outlives them.
@@ -42,7 +55,8 @@ struct Premises {
   std::shared_ptr<transport::Arena> arena;               // of this container
   std::shared_ptr<std::atomic<std::uint64_t>> progress;  // likewise
   const std::atomic<std::uint64_t>& clock;
-  Networks& kept;  // what the last job in this container has left
+  Networks& kept;                        // what the last job in this container has left
+  Checkpointer* checkpointer = nullptr;  // none: nothing is written, and nothing is gone on from
 };
 
 class Server : public transport::Handler, public Outlet {
@@ -51,10 +65,17 @@ class Server : public transport::Handler, public Outlet {
   Server(ServerOptions options, Premises premises);
   ~Server() override;
 
+  // Ends it at once: nobody is told, and `ended` does not follow.
+  void abandon(const std::string& why);
   // Ends it in good order: tells everybody, and `ended` follows.
   void stop(const std::string& reason);
   bool ending() const { return ending_.has_value(); }
   const Networks& networks() const { return networks_; }
+  // One out of turn; `then` is told which it is, or why there is none.
+  using Answer = std::function<void(const Result<std::string>&)>;
+  void checkpoint(Answer then);
+  // Takes a replica out in good order; `then` is told when it has gone.
+  void drain(wire::ReplicaId replica, const std::string& reason, Answer then);
   // Replicas that are there now.
   std::uint32_t clients() const { return static_cast<std::uint32_t>(replicas_.size()); }
 
@@ -71,6 +92,11 @@ class Server : public transport::Handler, public Outlet {
                    ShardStore::Values values) override;
   void post(std::function<void()> call) override { premises_.loop.post(std::move(call)); }
   void passes_done() override;
+  void save_part(HostedNetwork& network, const core::Capture& capture, checkpoint::Part part) override;
+  void seal(HostedNetwork& network, const core::Seal& seal) override;
+  void discard(HostedNetwork& network, const core::Discard& discard) override;
+  void announce(HostedNetwork& network, const core::Announce& announce) override;
+  void mirror(HostedNetwork& network, wire::Version version, Slice slice) override;
   Time now() const override;
   void say(const std::string& text) override;
 
@@ -92,6 +118,7 @@ class Server : public transport::Handler, public Outlet {
     wire::Incarnation incarnation = 0;
     bool left = false, well = false;
     std::string gone;  // why it left before training was over; empty: it did not
+    std::uint64_t lives = 0;
     double work = 0, cut = 0;
     std::uint64_t works = 0, cuts = 0;
   };
@@ -103,11 +130,16 @@ class Server : public transport::Handler, public Outlet {
   Status admit_server(Peer& peer);
   Status admit_replica(Peer& peer);
   std::string when_full() const;
+  wire::ReplicaId free_seat() const;
+  Status make_room(const wire::Identity& newcomer);
   void welcome_all();
   void welcome(Peer& peer);
   void gone(Peer& peer, const std::string& reason);
   void elect();
   static Error no_chief(const std::string& why);
+  bool form_anew(const Peer& peer, const std::string& reason);
+  void send_to_twin();
+  void tell_drained(const Peer& peer);
   void refuse(Peer& peer, const std::string& reason);
   void refuse_all(const std::string& reason);
   bool over() const;
@@ -119,7 +151,7 @@ class Server : public transport::Handler, public Outlet {
 
   // what they say
   void handle(Peer& peer, wire::JobMessage message, transport::Bytes payload);
-  std::shared_ptr<HostedNetwork> host(wire::Open& open);
+  std::shared_ptr<HostedNetwork> host(wire::Open& open, const std::optional<core::Standing>& standing);
   Status take_in(wire::Open& open);
   Status on(Peer& peer, wire::Open& open);
   Status on(Peer& peer, const wire::FirstValues& values, const transport::Bytes& payload);
@@ -131,7 +163,15 @@ class Server : public transport::Handler, public Outlet {
   void tell_of(wire::ReplicaId id, const Seat& seat, wire::ReplicaAccount& to) const;
   void tick();
 
+  // checkpoints
+  void take_checkpoint(const core::TakeCheckpoint& request);
+  void consider_a_checkpoint();
+  bool checkpointing() const;
+  bool has_to_wait_for_checkpoint();
+  void await_checkpoint();
+
   Peer* replica(wire::ReplicaId id) const;
+  Peer* chief() const;  // null: it is gone, and nobody else was there
   Peer* server(wire::ShardId shard) const;
 
   ServerOptions options_;
@@ -142,7 +182,7 @@ class Server : public transport::Handler, public Outlet {
   std::map<wire::ReplicaId, Seat> seats_;
   Networks networks_;
   std::map<std::uint32_t, std::vector<std::weak_ptr<Peer>>> waiting_;  // for the first values, by network
-  std::optional<wire::ReplicaId> chief_;
+  std::optional<wire::Life> chief_;
   std::optional<Status> ending_;  // it is, and how
   bool all_told_ = false;         // everybody has gone, or had the time for it
   bool ended_ = false;            // and so has been told
@@ -152,12 +192,26 @@ class Server : public transport::Handler, public Outlet {
   std::optional<Time> concluded_;  // since when the result stands
   transport::Loop::Timer timer_ = 0, abandoned_ = 0, farewell_ = 0;
 
+  struct ForTwin {
+    wire::PiecesDone what;
+    Slice slice;
+  };
+  std::deque<ForTwin> for_twin_;  // that is not sent yet: it is on its way here
+
   struct Mark {  // where training stood, to say how fast it goes
     Time at{};
     wire::Version step = 0;
   };
   std::deque<Mark> marks_;
-  std::optional<Time> began_, over_;  // training
+  std::optional<Time> began_, over_;                // training
+  std::vector<Answer> asked_;                       // who waits for a checkpoint
+  std::multimap<wire::ReplicaId, Answer> drained_;  // who waits for a replica to be gone
+  std::optional<Status> end_after_checkpoint_;
+  transport::Loop::Timer checkpoint_wait_ = 0;
+  std::optional<Time> checkpoint_wait_until_;
+  bool waited_ = false;         // for the last checkpoint
+  bool last_taken_ = false;     // training is over, and it was asked for
+  bool nobody_trains_ = false;  // the job is about to end
 };
 
 }  // namespace yoke::cluster

@@ -36,6 +36,7 @@ void Server::tick() {
     marks_.push_back({time, it->second->sequencer()->committed()});
     if (marks_.size() > kMarks) marks_.pop_front();
   }
+  consider_a_checkpoint();
   if (options_.recorder) static_cast<void>(options_.recorder->flush());
   timer_ = premises_.loop.after(kTick, [this] { tick(); });
 }
@@ -51,6 +52,12 @@ wire::Account Server::account() const {
       const auto time = std::chrono::duration<double>(marks_.back().at - marks_.front().at).count();
       if (time > 0) account.steps_per_second = static_cast<double>(marks_.back().step - marks_.front().step) / time;
     }
+  }
+  if (premises_.checkpointer) {
+    const auto newest = premises_.checkpointer->newest();
+    account.checkpoint = newest.folder;
+    account.checkpointed = newest.version;
+    account.checkpoint_problem = newest.problem;
   }
   account.servers.push_back({0, where_is(this_process(Role::server, 0)), options_.address, true});
   for (std::uint32_t shard = 1; shard < options_.shards; ++shard) {
@@ -72,6 +79,7 @@ void Server::tell_of(wire::ReplicaId id, const Seat& seat, wire::ReplicaAccount&
   to.present = peer != nullptr;
   to.where = seat.where;
   to.gone = seat.gone;
+  to.lives = seat.lives;
   if (seat.works)
     to.mean_step_seconds = seat.work / static_cast<double>(seat.works);
   else if (seat.cuts)

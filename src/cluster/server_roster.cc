@@ -15,6 +15,7 @@ using wire::Role;
 
 constexpr auto kFarewell = std::chrono::seconds(2);
 constexpr auto kOthersMayCome = std::chrono::seconds(5);
+constexpr auto kSilent = std::chrono::seconds(3);  // of a connection on which heartbeats should come more often
 
 }  // namespace
 
@@ -39,6 +40,7 @@ Status Server::admit(Peer& peer) {
       return admit_replica(peer);
     case Role::watcher:
     case Role::keeper:
+    case Role::member:
       break;
   }
   return {};
@@ -63,26 +65,54 @@ Status Server::admit_server(Peer& peer) {
 
 Status Server::admit_replica(Peer& peer) {
   auto& identity = peer.identity;
-  if (first() && !identity.numbered) {
-    identity.id = 0;
-    while (seats_.contains(identity.id)) ++identity.id;
-  }
+  if (first() && !identity.numbered) identity.id = free_seat();
   if (!networks_.empty() && identity.id >= networks_.begin()->second->terms().replicas)
     return Error{Code::refused, fmt::format("the job has {} replicas, and needs no other{}",
                                             networks_.begin()->second->terms().replicas, when_full())};
   if (identity.id >= wire::kMaxMembers)
     return Error{Code::refused, fmt::format("at most {} replicas", wire::kMaxMembers)};
-  if (const auto* other = replica(identity.id))
-    return Error{Code::refused,
-                 fmt::format("replica {} is there already: {}{}", identity.id, in_words(other->identity), when_full())};
-  if (first() && seats_.contains(identity.id))
-    return Error{Code::refused, fmt::format("replica {} has left this job, and cannot come back", identity.id)};
+  if (auto room = make_room(identity); !room) return room;
   replicas_[identity.id] = &peer;
+  send_to_twin();
   if (!first()) return {};
   auto& seat = seats_[identity.id];
   seat.where = where_is(identity);
   seat.incarnation = identity.incarnation;
+  seat.left = seat.well = seat.welcomed = false;
+  seat.gone.clear();
+  ++seat.lives;
   if (servers_.size() + 1 == options_.shards) welcome(peer);
+  return {};
+}
+
+// The lowest number that nobody has now.
+wire::ReplicaId Server::free_seat() const {
+  wire::ReplicaId id = 0;
+  while (replicas_.contains(id)) ++id;
+  return id;
+}
+
+// One replica, one life: a later life of one that is there takes its place. The same process knows best that its former
+// connection is over, and the first server has already decided for the others. Of two processes that both want to be
+// that replica the one that is heard stays.
+Status Server::make_room(const wire::Identity& newcomer) {
+  auto* other = replica(newcomer.id);
+  const auto seat = seats_.find(newcomer.id);
+  if (first() && newcomer.replaces != 0 && (seat == seats_.end() || seat->second.incarnation != newcomer.replaces))
+    return Error{Code::refused, "the job that it wants to join again is another than this"};
+  if (!other) {
+    if (seat == seats_.end() || newcomer.incarnation > seat->second.incarnation) return {};
+    return Error{Code::refused, fmt::format("replica {} has had a later life than this one", newcomer.id)};
+  }
+  const bool same = other->identity.incarnation == newcomer.replaces;
+  const bool silent = transport::Loop::now() - other->connection->last_heard() > kSilent;
+  if (newcomer.incarnation <= other->identity.incarnation || (first() && !same && !silent))
+    return Error{Code::refused,
+                 fmt::format("replica {} is there already: {}{}", newcomer.id, in_words(other->identity), when_full())};
+  const auto why = fmt::format("a later life of it has come: {}", in_words(newcomer));
+  other->left = true;
+  other->connection->close(why);
+  gone(*other, why);
   return {};
 }
 
@@ -108,19 +138,23 @@ void Server::welcome(Peer& peer) {
   for (const auto& [shard, other] : servers_) welcome.servers[shard] = other->identity.listens;
   seats_[peer.identity.id].welcomed = true;
   peer.connection->send(wire::encode(std::move(welcome)));
+  if (concluded_) peer.connection->send(wire::encode(wire::Concluded{}));
   elect();
 }
 
-// The lowest number that is not gone. Number 0 is waited for.
+// As long as the chief is there it is the chief; then the lowest number that is. At the start number 0 is waited for.
 void Server::elect() {
   if (!first()) return;
-  wire::ReplicaId id = 0;
-  while (seats_.contains(id) && seats_.at(id).left) ++id;
-  auto* peer = replica(id);
-  if (!peer || chief_ == id || !seats_.at(id).welcomed) return;
-  if (chief_ && !over()) say(fmt::format("replica {} is the chief from now on", id));
-  chief_ = id;
-  peer->connection->send(wire::encode(wire::ChiefNow{}));
+  if (chief()) return;
+  if (!chief_ && !seats_.contains(0)) return;
+  const bool stays = !chief_ && options_.chief && !options_.absent.contains(*options_.chief);
+  for (const auto& [id, peer] : replicas_) {
+    if (!seats_.at(id).welcomed || (stays && id != *options_.chief)) continue;
+    if (chief_ && !over()) say(fmt::format("{} is the chief from now on", in_words(peer->identity)));
+    chief_ = {id, peer->identity.incarnation};
+    peer->connection->send(wire::encode(wire::ChiefNow{}));
+    return;
+  }
 }
 
 void Server::refuse(Peer& peer, const std::string& reason) {
@@ -140,6 +174,22 @@ void Server::refuse_all(const std::string& reason) {
     if (peer->identity.role == Role::replica) refuse(*peer, reason);
 }
 
+// Where the others can go on among themselves they do. This is none of the job any more then.
+bool Server::form_anew(const Peer& peer, const std::string& reason) {
+  if (!options_.lost || ending_ || over() || refusing_all_) return false;
+  const bool initialised =
+      std::any_of(networks_.begin(), networks_.end(), [](const auto& entry) { return entry.second->initialised(); });
+  if (!initialised && !options_.formed) return false;  // nobody has the first values
+  tell_drained(peer);
+  options_.lost(fmt::format("{}: {}", in_words(peer.identity), reason));
+  return true;
+}
+
+void Server::tell_drained(const Peer& peer) {
+  for (auto [it, end_of] = drained_.equal_range(peer.identity.id); it != end_of; it = drained_.erase(it))
+    it->second(fmt::format("{} has gone", in_words(peer.identity)));
+}
+
 void Server::gone(Peer& peer, const std::string& reason) {
   const auto id = peer.identity.id;
   if (replica(id) == &peer) {
@@ -149,6 +199,7 @@ void Server::gone(Peer& peer, const std::string& reason) {
         seats_.erase(id);  // one too many
         return consider_the_end();
       }
+      if (form_anew(peer, reason)) return;
       const bool done = over();
       auto& seat = seats_[id];
       seat.left = true;
@@ -164,15 +215,17 @@ void Server::gone(Peer& peer, const std::string& reason) {
             end(why);
             break;
           }
+      tell_drained(peer);
       elect();
       consider_the_end();
     }
   } else if (server(id) == &peer) {
     servers_.erase(id);
-    if (ending_ || over()) return;
+    if (ending_ || over() || form_anew(peer, reason)) return;
     const auto lost =
         fmt::format("{} was lost, and with it a part of the parameters: {}", in_words(peer.identity), reason);
     refuse_all(lost);
+    waited_ = true;  // no checkpoint can be taken without it
     end(Error{Code::peer_down, lost});
   }
 }
@@ -202,19 +255,29 @@ void Server::consider_the_end() {
     return;
   }
   if (over()) return end({});
-  // Others may still be on their way.
+  // They had enough: their own decision. But others may still be on their way.
+  const bool well = std::all_of(seats_.begin(), seats_.end(), [](const auto& entry) { return entry.second.well; });
   const bool all_came = seats_.size() >= networks_.begin()->second->terms().replicas;
+  const Duration patience = !well ? options_.deadline : all_came ? Duration::zero() : Duration(kOthersMayCome);
   premises_.loop.cancel(abandoned_);
-  abandoned_ = premises_.loop.after(all_came ? Duration::zero() : Duration(kOthersMayCome), [this] {
+  abandoned_ = premises_.loop.after(patience, [this, well, patience] {
     if (!replicas_.empty() || ending_) return;
-    // They had enough: their own decision.
-    if (std::all_of(seats_.begin(), seats_.end(), [](const auto& entry) { return entry.second.well; })) return end({});
-    end(Error{Code::peer_down, "every replica has left before training was over"});
+    if (well) return end({});
+    std::string who;
+    for (const auto& [id, seat] : seats_)
+      if (!seat.gone.empty()) who += fmt::format("; replica {} ({}): {}", id, seat.where, seat.gone);
+    end(Error{Code::peer_down, fmt::format("every replica has left before training was over, and none came back within "
+                                           "{:.0f} s{}",
+                                           std::chrono::duration<double>(patience).count(), who)});
   });
 }
 
 void Server::end(Status status) {
-  if (ending_) return;
+  if (ending_ || end_after_checkpoint_) return;
+  if (has_to_wait_for_checkpoint()) {
+    end_after_checkpoint_ = std::move(status);
+    return await_checkpoint();
+  }
   ending_ = std::move(status);
   // What is committed here is on its way to the other servers; nothing may be any more, or their parts would differ.
   for (const auto& [index, network] : networks_) network->freeze();
@@ -242,6 +305,15 @@ void Server::passes_done() {
   if (options_.recorder)
     if (auto written = options_.recorder->flush(); !written) ending_ = written;
   if (options_.ended) options_.ended(*ending_);
+}
+
+void Server::abandon(const std::string& why) {
+  for (const auto& [index, network] : networks_) network->freeze();
+  const auto peers = peers_;
+  for (const auto& peer : peers) {
+    peer->left = true;
+    peer->connection->close(why);
+  }
 }
 
 void Server::stop(const std::string& reason) {

@@ -10,7 +10,7 @@ ShardStore::ShardStore(const core::BlockPlan& plan, const std::vector<Optimizer>
       shard_(shard),
       options_(options),
       allocate_(std::move(allocate)),
-      updates_(plan, groups, options, shard) {
+      updates_(plan, groups, options, shard, allocate_) {
   constexpr std::size_t kLine = 64 / sizeof(float);
   for (const auto id : plan_.of_shard[shard_]) {
     offsets_[id] = floats_;
@@ -58,6 +58,10 @@ void ShardStore::publish(wire::Version version) {
 ShardStore::Values ShardStore::present(wire::BlockId block) const {
   const auto made = made_.find(block);
   return {{at(present_, block), plan_.blocks[block].size}, present_, made == made_.end() ? 0 : made->second};
+}
+
+ShardStore::Values ShardStore::next(wire::BlockId block) const {
+  return {{at(next_, block), plan_.blocks[block].size}, next_, version_ + 1};
 }
 
 void ShardStore::find_then(wire::BlockId block, Part& part) const {

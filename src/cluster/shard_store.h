@@ -17,9 +17,6 @@ namespace yoke::cluster {
 
 class ShardStore {
  public:
-  // Memory for so many bytes, at a cache line; null: there is none.
-  using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t)>;
-
   // `plan` and `groups` outlive it.
   ShardStore(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, wire::ShardId shard,
              UpdateOptions options, Allocate allocate);
@@ -29,6 +26,9 @@ class ShardStore {
 
   // A block's first values. Before anything else.
   void initialise(wire::BlockId block, std::span<const float> values);
+
+  // Its first values are those of this version.
+  void start_at(wire::Version version) { version_ = version; }
 
   // Takes over the present version of one with the same plan; with its optimizer's state where that means the same.
   // Nothing runs on either.
@@ -51,6 +51,8 @@ class ShardStore {
     wire::Version made = 0;  // the update that made them: an older one, where none took part since
   };
   Values present(wire::BlockId block) const;
+  // Of the next version, once every block of it is written.
+  Values next(wire::BlockId block) const;
   // The replica computes on the present version from now on (delay compensation).
   void shown_to(wire::ReplicaId replica);
   // What the part's replica computed on, if that matters.

@@ -4,6 +4,22 @@
 
 namespace yoke::cluster {
 
+void Tally::go_on_from(const core::Standing& standing) {
+  samples_ = static_cast<std::uint64_t>(standing.samples_decided);
+  if (!standing.ledger) return;
+  const auto& ledger = *standing.ledger;
+  for (const auto& [number, counted] : ledger.counted) {
+    auto& epoch = epochs_[number];
+    epoch.times.resize(standing.samples);
+    epoch.counted = counted;
+    std::fill_n(epoch.times.begin(), number < ledger.epoch ? standing.samples : ledger.cursor, 1);
+    for (const auto& range : ledger.returned)
+      if (range.epoch == number)
+        std::fill(epoch.times.begin() + static_cast<std::ptrdiff_t>(range.begin),
+                  epoch.times.begin() + static_cast<std::ptrdiff_t>(range.end), 0);
+  }
+}
+
 void Tally::add(const wire::Record& record) {
   for (const auto& part : record.applied) {
     auto& replica = by_replica_.at(part.gradient.life.replica);
@@ -19,6 +35,7 @@ void Tally::add(const wire::Record& record) {
     ++(verdict.fate == wire::Fate::refused ? replica.refused : replica.dropped);
   }
   updates_ += !record.applied.empty();
+  degraded_ += record.degraded;
 }
 
 void Tally::count(const wire::Range& range) {

@@ -20,6 +20,7 @@ core::SequencerOptions sequencer_options(const wire::JobTerms& terms, std::uint3
   if (options.async) options.stale = terms.stale;
   options.clip_norm = terms.clip_norm;
   options.max_refusals = terms.max_refusals;
+  options.min_replicas = terms.min_replicas;
   return options;
 }
 
@@ -36,6 +37,21 @@ wire::JobTerms terms_of_network(wire::JobTerms terms, std::size_t network) {
     terms.record = false;
   }
   return terms;
+}
+
+checkpoint::JobFacts job_facts(const wire::JobTerms& terms, const core::Standing& standing) {
+  checkpoint::JobFacts facts;
+  facts.strategy = terms.strategy;
+  facts.replicas = terms.replicas;
+  facts.spares = terms.spares;
+  facts.servers = terms.shards;
+  facts.seed = terms.seed;
+  facts.shuffle = terms.shuffle;
+  facts.epochs = terms.epochs;
+  facts.steps = terms.steps;
+  facts.samples = standing.samples;
+  facts.batch = standing.batch;
+  return facts;
 }
 
 UpdateOptions update_options(const wire::JobTerms& terms) {

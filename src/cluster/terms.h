@@ -1,6 +1,7 @@
 // What the terms of a job mean for the machines that run it: the same in one process and on servers.
 #pragma once
 
+#include "checkpoint/manifest.h"
 #include "cluster/block_updates.h"
 #include "core/sequencer.h"
 #include "history/event.h"
@@ -24,6 +25,8 @@ inline bool mirrored(const wire::JobTerms& terms) { return terms.strategy == Str
 inline bool in_place(const wire::JobTerms& terms) {
   return mirrored(terms) || (terms.strategy == Strategy::sync && terms.spares == 0);
 }
+// What a checkpoint says of the job.
+checkpoint::JobFacts job_facts(const wire::JobTerms& terms, const core::Standing& standing);
 // How the blocks are updated where that is not so.
 UpdateOptions update_options(const wire::JobTerms& terms);
 

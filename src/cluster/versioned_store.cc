@@ -35,7 +35,13 @@ void VersionedStore::attach(wire::ReplicaId replica, const Places& places) {
 }
 
 // A seat is left standing: a complete gradient of a replica that is gone still counts, with its state and its copy.
-void VersionedStore::detach(wire::ReplicaId replica) { seats_.at(replica).places.clear(); }
+void VersionedStore::detach(wire::ReplicaId replica, bool) { seats_.at(replica).places.clear(); }
+
+std::map<wire::ReplicaId, OptimizerMemory*> VersionedStore::memories() {
+  std::map<wire::ReplicaId, OptimizerMemory*> all;
+  for (const auto& [replica, memory] : updates_.memories()) all[replica] = &updates_.memory_of(replica);
+  return all;
+}
 
 bool VersionedStore::may_reduce(wire::ShardId shard) const { return pins_[shard][1 - present_[shard]] == 0; }
 

@@ -18,13 +18,18 @@ class VersionedStore : public BlockStore {
 
   void initialise(const Places& places) override;
   void attach(wire::ReplicaId replica, const Places& places) override;
-  void detach(wire::ReplicaId replica) override;
+  void detach(wire::ReplicaId replica, bool keep_values) override;
   bool may_reduce(wire::ShardId shard) const override;
   void reduce(const core::Reduce& pass, std::span<const Part> parts) override;
   void publish(wire::ShardId shard) override;
   void pin(wire::ShardId shard, wire::ReplicaId replica) override;
   void copy(wire::ShardId shard, wire::ReplicaId replica) override;
   void unpin(wire::ShardId shard, wire::ReplicaId replica) override;
+  std::span<const float> present(wire::BlockId block) const override {
+    return values_[present_[plan_.blocks[block].shard]][block];
+  }
+  std::map<wire::ReplicaId, OptimizerMemory*> memories() override;
+  OptimizerMemory& memory_of(wire::ReplicaId replica) override { return updates_.memory_of(replica); }
 
  private:
   struct Seat {  // one replica's
