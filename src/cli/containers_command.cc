@@ -6,13 +6,13 @@
 #include <memory>
 #include <string>
 
+#include "checkpoint/model_file.h"
 #include "cli/containers_report.h"
 #include "cli/exit_status.h"
 #include "cli/outputs.h"
 #include "cli/processes.h"
 #include "cli/security_flags.h"
 #include "cluster/keeper.h"
-#include "train/model_file.h"
 #include "yoke/version.h"
 
 namespace yoke::cli {
@@ -89,7 +89,7 @@ int snapshot(const ContainersFlags& flags) {
   if (auto writable = can_write("FILE", flags.file); !writable) return fail(writable.error());
   const auto networks = cluster::take_snapshot(*options);
   if (!networks) return fail(networks.error());
-  if (auto written = train::write_model(flags.file, state_of(*networks)); !written) return fail(written.error());
+  if (auto written = checkpoint::write_model(flags.file, state_of(*networks)); !written) return fail(written.error());
   fmt::print("version {} of {} is in {}\n", networks->front().version, flags.name, flags.file);
   return kDone;
 }

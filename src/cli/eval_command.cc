@@ -5,12 +5,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/weights.h"
 #include "cli/exit_status.h"
 #include "cli/job_summary.h"
 #include "cli/load_adapter.h"
+#include "cli/passed_over.h"
 #include "cli/train_flags.h"
 #include "train/model_card.h"
-#include "train/model_file.h"
 #include "yoke/process.h"
 
 namespace yoke::cli {
@@ -33,13 +34,16 @@ Result<data::Split> part_of(const EvalFlags& flags, const train::ModelCard& card
   return data::split(*opened, {}, 0, 0, true, &card.normalisation);
 }
 
-Result<Evaluation> evaluate(EvalFlags flags) {
+// `flags.file` is afterwards what was measured.
+Result<Evaluation> evaluate(EvalFlags& flags) {
   if (flags.part != "test" && flags.part != "train" && flags.part != "all")
     return Error{Code::invalid_argument, fmt::format("--part {}: there are test, train and all", flags.part)};
   if (auto done = complete(flags.data, flags.task, flags.image_size); !done) return done.error();
-  auto state = train::read_model(flags.file);
-  if (!state) return state.error();
-  const auto card = train::read_card(*state, flags.file);
+  auto weights = checkpoint::read_weights(flags.file);
+  if (!weights) return weights.error();
+  say_passed_over(weights->passed_over);
+  flags.file = weights->from;
+  const auto card = train::read_card(weights->state, flags.file);
   if (!card) return card.error();
   // What the command does not say is as it was in the training, or the test would be on samples that were trained on.
   if (flags.data.target.empty()) flags.data.target = card->target;
@@ -61,7 +65,7 @@ Result<Evaluation> evaluate(EvalFlags flags) {
   request.top = flags.top;
   request.optimizer = SGD{};
   request.device = flags.device;
-  request.init = std::make_shared<State>(std::move(*state));
+  request.init = std::make_shared<State>(std::move(weights->state));
   auto model = (*adapter)->make(request);
   if (!model) return model.error();
   return (*model)->evaluate(HeldOut::test, [] { return true; });
@@ -93,7 +97,11 @@ void add_eval(CLI::App& app, int& status) {
                   "  yoke eval prices.safetensors --data new.csv --target price --part all  on all of a file\n"
                   "\n") +
       kExitStatusHelp);
-  command->add_option("file", flags->file, "a model that `yoke train --save` wrote")->type_name("FILE")->required();
+  command
+      ->add_option("file", flags->file,
+                   "a model that `yoke train --save` wrote, a checkpoint, or a folder of them (the newest)")
+      ->type_name("FILE|DIR")
+      ->required();
   add_data_flags(*command, flags->data, flags->task, flags->image_size);
   command->remove_option(command->get_option("--raw"));  // the file says how its data was normalised
   command->add_option("--part", flags->part, "which samples")

@@ -15,6 +15,7 @@ enum ExitStatus {
   kNotHere = 4,
   kPromiseBroken = 5,
   kTargetMissed = 6,
+  kDrained = 7,  // launch::kDrainedStatus
   kInterrupted = 130,
   kTerminated = 143,
 };
@@ -28,6 +29,7 @@ inline constexpr char kExitStatusHelp[] =
     "  4    not on this machine: too little memory, no such device, no LibTorch\n"
     "  5    a promise was broken (--check, yoke check)\n"
     "  6    --target-accuracy was not reached\n"
+    "  7    this replica was drained, and the others go on\n"
     "  130  stopped by Ctrl-C; the model was saved (a second Ctrl-C stops at once, and saves nothing)\n"
     "  143  stopped by SIGTERM (or by another rank); the model was saved, and training can go on from it\n";
 

@@ -5,17 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "launch/words.h"
+
 namespace yoke::cli {
 namespace {
-
-// A word as a shell wants it.
-std::string quoted(const std::string& word) {
-  constexpr char kPlain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./:,@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
 
 // How many words from this one on are said anew, or not at all: the weights are the saved ones, all of them.
 std::size_t replaced(const std::vector<std::string>& words, std::size_t at) {
@@ -36,10 +29,10 @@ std::string go_on_words(const std::vector<std::string>& words, const TrainFlags&
   std::string text = "yoke";
   for (std::size_t i = 0; i < words.size();) {
     const auto count = replaced(words, i);
-    if (count == 0) text += " " + quoted(words[i]);
+    if (count == 0) text += " " + launch::join_words({words[i]});
     i += std::max<std::size_t>(1, count);
   }
-  if (!saved.empty()) text += " --init " + quoted(saved);
+  if (!saved.empty()) text += " --init " + launch::join_words({saved});
   if (flags.options.steps > 0)
     return text +
            fmt::format(" --steps {}",

@@ -57,7 +57,7 @@ TensorStats stats_of(const std::vector<double>& values) {
 }
 
 Result<Inspection> inspect(const std::string& file, bool stats) {
-  auto header = train::read_model_header(file);
+  auto header = checkpoint::read_model_header(file);
   if (!header) {
     const auto what = header.error().code == Code::corrupt ? guess(file) : "";
     return what.empty() ? header.error() : Error{Code::corrupt, fmt::format("{}: {}", file, what)};
@@ -68,7 +68,7 @@ Result<Inspection> inspect(const std::string& file, bool stats) {
     inspection.stats.emplace_back();
     const auto type = dtype_named(info.type);
     if (!type || !is_floating(*type)) continue;
-    const auto tensor = train::read_tensor(file, inspection.header, info);
+    const auto tensor = checkpoint::read_tensor(file, inspection.header, info);
     if (!tensor) return tensor.error();
     const auto values = doubles_of(*tensor);
     if (!values) return values.error();

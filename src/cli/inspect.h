@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "train/model_file.h"
+#include "checkpoint/model_file.h"
 #include "yoke/error.h"
 
 namespace yoke::cli {
@@ -20,7 +20,7 @@ struct TensorStats {
 
 struct Inspection {
   std::string file;
-  train::ModelHeader header;
+  checkpoint::ModelHeader header;
   // One a tensor when they were asked for, else empty; none for a tensor that is not floating-point, or is of a type
   // that cannot be computed with.
   std::vector<std::optional<TensorStats>> stats;

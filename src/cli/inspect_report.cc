@@ -5,19 +5,17 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/inspect.h"
+#include "cli/inspect_tables.h"
 
 namespace yoke::cli {
 namespace {
 
-using Row = std::vector<std::string>;
-
-constexpr std::size_t kLeftColumns = 3;  // words; the numbers that follow are put to the right
+constexpr std::size_t kLeftColumns = 3;  // words
 constexpr std::size_t kMostOfAWord = 76;
 
-std::uint64_t elements_in(const train::TensorInfo& info) { return elements_of(info.shape).value_or(0); }
+std::uint64_t elements_in(const checkpoint::TensorInfo& info) { return elements_of(info.shape).value_or(0); }
 
-std::uint64_t all_elements(const train::ModelHeader& header) {
+std::uint64_t all_elements(const checkpoint::ModelHeader& header) {
   std::uint64_t all = 0;
   for (const auto& info : header.tensors) all += elements_in(info);
   return all;
@@ -31,7 +29,7 @@ std::string in_short(const std::optional<double>& number) { return number ? fmt:
 
 Row row_of(const Inspection& inspection, std::size_t i) {
   const auto& info = inspection.header.tensors[i];
-  Row row{train::printable(info.name), info.type, fmt::format("[{}]", fmt::join(info.shape, ", ")),
+  Row row{checkpoint::printable(info.name), info.type, fmt::format("[{}]", fmt::join(info.shape, ", ")),
           std::to_string(elements_in(info)), std::to_string(info.end - info.begin)};
   if (inspection.stats.empty()) return row;
   if (const auto& stats = inspection.stats[i]) {
@@ -45,7 +43,9 @@ Row row_of(const Inspection& inspection, std::size_t i) {
   return row;
 }
 
-std::string aligned(const std::vector<Row>& rows) {
+}  // namespace
+
+std::string aligned(const std::vector<Row>& rows, std::size_t words) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], fmt::formatted_size("{}", row[i]));
@@ -55,31 +55,40 @@ std::string aligned(const std::vector<Row>& rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (i > 0) line += "  ";
-      line += i < kLeftColumns ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("{:>{}}", row[i], widths[i]);
+      line += i < words ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("{:>{}}", row[i], widths[i]);
     }
     text += line + "\n";
   }
   return text;
 }
 
-}  // namespace
+std::string about_as_text(const std::map<std::string, std::string>& about) {
+  std::string text;
+  for (const auto& [key, words] : about)
+    text += fmt::format("  {}: {}\n", checkpoint::printable(key), checkpoint::printable(words, kMostOfAWord));
+  return text;
+}
 
-std::string as_text(const Inspection& inspection) {
+std::string tensors_as_text(const Inspection& inspection) {
   const auto& header = inspection.header;
-  auto text = fmt::format("{}: {} bytes, safetensors\n", inspection.file, header.header_bytes + header.data_bytes);
-  for (const auto& [key, words] : header.about)
-    text += fmt::format("  {}: {}\n", train::printable(key), train::printable(words, kMostOfAWord));
+  std::string text;
   if (!header.tensors.empty()) {
     std::vector<Row> rows{{"tensor", "type", "shape", "elements", "bytes"}};
     if (!inspection.stats.empty()) rows[0].insert(rows[0].end(), {"min", "mean", "max", "norm", "NaN", "Inf"});
     for (std::size_t i = 0; i < header.tensors.size(); ++i) rows.push_back(row_of(inspection, i));
-    text += "\n" + aligned(rows) + "\n";
+    text += "\n" + aligned(rows, kLeftColumns) + "\n";
   }
   return text + fmt::format("{}, {}, {}\n", plural(header.tensors.size(), "tensor"),
                             plural(all_elements(header), "element"), plural(header.data_bytes, "byte"));
 }
 
-std::string as_json(const Inspection& inspection) {
+std::string as_text(const Inspection& inspection) {
+  const auto& header = inspection.header;
+  return fmt::format("{}: {} bytes, safetensors\n", inspection.file, header.header_bytes + header.data_bytes) +
+         about_as_text(header.about) + tensors_as_text(inspection);
+}
+
+nlohmann::ordered_json tensors_as_json(const Inspection& inspection) {
   using Json = nlohmann::ordered_json;
   const auto& header = inspection.header;
   const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
@@ -98,13 +107,16 @@ std::string as_json(const Inspection& inspection) {
     }
     tensors.push_back(std::move(entry));
   }
-  const Json all{
-      {"file", inspection.file},
-      {"file_bytes", header.header_bytes + header.data_bytes},
-      {"about", header.about},
-      {"tensors", std::move(tensors)},
-      {"total",
-       {{"tensors", header.tensors.size()}, {"elements", all_elements(header)}, {"bytes", header.data_bytes}}}};
+  return {{"tensors", std::move(tensors)},
+          {"total",
+           {{"tensors", header.tensors.size()}, {"elements", all_elements(header)}, {"bytes", header.data_bytes}}}};
+}
+
+std::string as_json(const Inspection& inspection) {
+  using Json = nlohmann::ordered_json;
+  const auto& header = inspection.header;
+  Json all{{"file", inspection.file}, {"file_bytes", header.header_bytes + header.data_bytes}, {"about", header.about}};
+  all.update(tensors_as_json(inspection));
   // A file's name need not be UTF-8.
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -29,7 +29,7 @@ std::string write_sample(const ScratchFolder& folder) {
                    tensor<std::int64_t>("steps", DType::i64, {}, {7})};
   state.about = {{"model", "mlp"}, {"words", std::string(200, 'w') + "\n"}, {"\x1b[2J", "x"}};
   const auto file = folder.path() + "/m.safetensors";
-  EXPECT_TRUE(train::write_model(file, state).ok());
+  EXPECT_TRUE(checkpoint::write_model(file, state).ok());
   return file;
 }
 
@@ -108,7 +108,7 @@ TEST(Inspect, SaysTheSameAsJson) {
 TEST(Inspect, AFileWithoutTensorsIsFine) {
   ScratchFolder folder;
   const auto file = folder.path() + "/m.safetensors";
-  ASSERT_TRUE(train::write_model(file, {}).ok());
+  ASSERT_TRUE(checkpoint::write_model(file, {}).ok());
   for (const bool stats : {false, true}) {
     EXPECT_EQ(as_text(*inspect(file, stats)), file + ": 16 bytes, safetensors\n0 tensors, 0 elements, 0 bytes\n");
     EXPECT_TRUE(nlohmann::json::parse(as_json(*inspect(file, stats)))["tensors"].empty());

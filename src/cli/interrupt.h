@@ -1,5 +1,9 @@
 // Ctrl-C and SIGTERM: the first asks the training to stop after its step, a second Ctrl-C ends the process at once.
+// SIGUSR2 asks for a checkpoint.
 #pragma once
+
+#include <atomic>
+#include <cstdint>
 
 namespace yoke::cli {
 
@@ -15,6 +19,8 @@ class Interrupt {
   static bool asked();
   // With which signal; 0: nobody has.
   static int signal();
+  // How often a checkpoint was asked for.
+  static const std::atomic<std::uint32_t>& checkpoints();
 };
 
 }  // namespace yoke::cli

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "cli/checkpoint_flags.h"
 #include "strategy/strategy.h"
 
 namespace yoke::cli {
@@ -138,6 +139,15 @@ void add_job_flags(CLI::App& app, Options& options) {
   app.add_option("--shards", options.shards, "sync, async: servers the parameters are spread over")
       ->capture_default_str()
       ->group(group);
+  app.add_option("--min-replicas", options.min_replicas,
+                 "with fewer left training waits for others, at most as long as --deadline says")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--max-refusals", options.max_refusals,
+                 "a replica whose gradients are refused (wrong, or not finite) so often in a row is struck off")
+      ->capture_default_str()
+      ->check(CLI::Range(1u, 1'000'000u))
+      ->group(group);
   app.add_option("--threads-per-replica", options.threads_per_replica, "inside LibTorch's operations")
       ->capture_default_str()
       ->check(CLI::Range(1u, 1024u))
@@ -183,6 +193,7 @@ void add_job_flags(CLI::App& app, Options& options) {
       ->group(group);
   add_schedule_flags(app, options);
   add_async_flags(app, options);
+  add_checkpoint_flags(app, options.checkpoints);
 }
 
 void add_program_flags(CLI::App& app, Options& options) {
@@ -197,7 +208,7 @@ Status check_job(const Options& options) {
                  "mirrored has no servers to spread over shards: each replica has a slice of the update; leave out "
                  "--shards, or use --strategy sync"};
   if (const auto plan = strategy::plan(options); !plan) return plan.error();
-  return {};
+  return check_checkpoints(options.checkpoints, options.processes.container);
 }
 
 }  // namespace yoke::cli

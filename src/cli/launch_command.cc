@@ -54,8 +54,9 @@ Status check_in_cluster(const TrainFlags& flags) {
 }
 
 // A program of the user's own takes the flags of the job, and no others: what it trains is its own business.
-Status check_for_program(const std::vector<std::string>& words) {
+Status check_for_program(const std::vector<std::string>& words, const std::string& container) {
   Options options;
+  options.processes.container = container;
   CLI::App app;
   add_program_flags(app, options);
   auto reversed = words;
@@ -76,8 +77,9 @@ Status check_for_program(const std::vector<std::string>& words) {
 int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& typed,
         const std::vector<std::string>& words, const std::vector<std::string>& program) {
   LaunchPlan plan;
-  std::vector<std::string> own{"--servers",   "--servers-per-node", "--server-nodes", "--rank",      "--meet", "--host",
-                               "--transport", "--history",          "--config",       "--container", "--join"};
+  std::vector<std::string> own{"--servers", "--servers-per-node", "--server-nodes", "--rank",   "--meet",
+                               "--host",    "--transport",        "--history",      "--config", "--container",
+                               "--join",    "--restarts"};
   own.insert(own.end(), std::begin(kSecurityFlags), std::end(kSecurityFlags));
   plan.words = without_flags(words, own, {"--check", "--print-config", kInsecureFlag});
   const auto place = launch::find_place(variable, {launch::this_node(), flags.rank, flags.meet});
@@ -89,7 +91,7 @@ int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& t
   if (!alone && !replicas_given) flags.train.options.replicas = place->ranks;
   if (program.empty()) {
     if (auto checked = complete(flags.train, command); !checked) return fail(checked.error());
-  } else if (auto checked = check_for_program(plan.words); !checked) {
+  } else if (auto checked = check_for_program(plan.words, flags.train.options.processes.container); !checked) {
     return fail(checked.error());
   }
   if (flags.train.print_config) {
@@ -108,6 +110,10 @@ int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& t
   plan.program = program;
   plan.typed = {"launch"};
   plan.typed.insert(plan.typed.end(), typed.begin(), typed.end());
+  if (!program.empty()) {
+    plan.typed.push_back("--");
+    plan.typed.insert(plan.typed.end(), program.begin(), program.end());
+  }
   return run_launch(plan);
 }
 
@@ -171,6 +177,7 @@ void add_launch(CLI::App& app, const std::vector<std::string>& typed, const std:
   command->add_option("--meet", flags->meet, "a folder that all launchers see, where they find each other")
       ->type_name("DIR")
       ->group(nodes);
+  add_restarts_flag(*command, flags->train);
   add_container_flags(*command, flags->train.options, &flags->join);
   add_security_flags(*command, flags->train.options.processes.security);
   add_train_flags(*command, flags->train);

@@ -8,8 +8,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <utility>
 
+#include "cli/checkpoint_flags.h"
+#include "cli/early_end.h"
 #include "cli/exit_status.h"
+#include "cli/going_on.h"
 #include "cli/outputs.h"
 #include "cli/processes.h"
 #include "cli/security_flags.h"
@@ -19,6 +24,7 @@
 #include "launch/local_job.h"
 #include "launch/post.h"
 #include "launch/scratch.h"
+#include "launch/seating.h"
 #include "launch/words.h"
 
 namespace yoke::cli {
@@ -26,6 +32,9 @@ namespace {
 
 static_assert(launch::failed({.status = kFailed}) && launch::failed({.status = kNotHere}));
 static_assert(!launch::failed({.status = kDone}) && !launch::failed({.status = kPromiseBroken}));
+
+// Servers that keep checkpoints write the last one when the replicas have gone.
+constexpr std::chrono::minutes kLastCheckpoint{5};
 
 const char* lookup(const char* name) { return std::getenv(name); }
 
@@ -52,6 +61,7 @@ class Launching {
     }
     if (!end) return end.error();
     const int status = status_of(*end);
+    say_early_end(*end, status);
     if (!post_->alone()) return status;
     if (auto checked = judge_history(status); !checked || *checked != kDone) return checked;
     return status;
@@ -84,13 +94,24 @@ class Launching {
     job.announce = [&](const std::string& join) { return post_->announce(join, waiting()); };
     if (plan_.roles.served) {
       job.join = plan_.join;
-    } else if (!post_->has_first() || job.mirrored) {
-      auto join = post_->has_first() ? post_->listen_first() : post_->hear(waiting());
+    } else if (!post_->has_first()) {
+      auto join = post_->hear(waiting());
       if (!join) return join.error();
       job.join = *join;
     }
-    if (post_->has_first() && job.mirrored)
+    if (job.mirrored) {
+      auto listens = post_->listen_replicas(job.join);
+      if (!listens) return listens.error();
+      listens_ = std::move(*listens);
+    }
+    if (post_->has_first() && job.mirrored) {
+      job.join = listens_.front();
       if (auto told = job.announce(job.join); !told) return told.error();
+    }
+    const bool keeps = !plan_.flags.options.checkpoints.folder.empty();
+    if (keeps) job.patience.servers_end = kLastCheckpoint;
+    job.keeps = keeps && !(job.mirrored && !plan_.program.empty());  // a program of one's own has no ear for it
+    job.restarts.times = plan_.flags.restarts;
     job.stopping = plan_.program.empty() ? "stopping after this step and saving; once more to stop at once"
                                          : "stopping; once more to stop at once";
     job.server = [this](std::uint32_t i, const std::string& join) { return server(i, join); };
@@ -123,6 +144,9 @@ class Launching {
     spec.argv = {
         self_, "server", "--shard", fmt::format("{}/{}", i, post_->roles().servers), "--listen", listen ? *listen : ""};
     spec.environment = post_->environment();
+    spec.environment.push_back(std::string(kCommandVariable) + "=" + launch::join_words(plan_.typed));
+    const auto kept = checkpoint_words(plan_.flags.options.checkpoints);
+    spec.argv.insert(spec.argv.end(), kept.begin(), kept.end());
     if (!join.empty()) spec.argv.insert(spec.argv.end(), {"--join", join});
     if (records()) spec.argv.insert(spec.argv.end(), {"--history", part(fmt::format("s{}", i))});
     if (plan_.flags.quiet) spec.argv.push_back("--quiet");
@@ -141,7 +165,8 @@ class Launching {
   }
 
   // Said once in the job, by whoever starts replica 0.
-  void say_where(const std::string& join) const {
+  void say_where(const std::string& join) {
+    if (plan_.flags.quiet || std::exchange(said_where_, true)) return;
     const auto& roles = post_->roles();
     const auto& container = plan_.flags.options.processes.container;
     const auto count = [](std::uint32_t number, const char* what) {
@@ -160,29 +185,50 @@ class Launching {
     launch::ChildSpec spec;
     spec.name = fmt::format("replica {}", i);
     const auto& container = plan_.flags.options.processes.container;
-    if (i == 0 && !plan_.flags.quiet) say_where(join);
+    // A later life has a history of its own.
+    const auto life = lives_[i]++;
+    const auto history = fmt::format("r{}{}", i, life == 0 ? "" : fmt::format("-{}", life));
+    if (i == 0) say_where(join);
     std::fflush(stdout);
     spec.environment = post_->environment();
-    spec.environment.insert(
-        spec.environment.end(),
-        {std::string(launch::kJoinVariable) + "=" + join, fmt::format("{}={}", launch::kReplicaVariable, i),
-         std::string(kCommandVariable) + "=" + launch::join_words(plan_.typed),
-         std::string(kResultVariable) + "=" + result_file()});
+    spec.environment.insert(spec.environment.end(),
+                            {std::string(kCommandVariable) + "=" + launch::join_words(plan_.typed),
+                             std::string(kResultVariable) + "=" + result_file()});
+    auto seat = launch::seat_of({join, post_->part().replicas, listens_}, i, life > 0);
+    if (!plan_.program.empty()) seat.flags = job_words();
+    const auto seated = launch::to_environment(seat);
+    spec.environment.insert(spec.environment.end(), seated.begin(), seated.end());
     if (!container.empty()) spec.environment.push_back(std::string(kContainerVariable) + "=" + container);
     if (plan_.program.empty()) {
       spec.argv = {self_, "replica"};
       const auto words = job_words();
       spec.argv.insert(spec.argv.end(), words.begin(), words.end());
-      if (records()) spec.argv.insert(spec.argv.end(), {"--history", part(fmt::format("r{}", i))});
+      if (records()) spec.argv.insert(spec.argv.end(), {"--history", part(history)});
       // The chief's progress and result are the job's own; the others say nothing there.
       spec.standard_output = launch::StandardOutput::inherit;
     } else {
       spec.argv = plan_.program;
-      spec.environment.push_back(std::string(launch::kFlagsVariable) + "=" + launch::join_words(job_words()));
-      if (records()) spec.environment.push_back(std::string(kHistoryVariable) + "=" + part(fmt::format("r{}", i)));
+      if (records()) spec.environment.push_back(std::string(kHistoryVariable) + "=" + part(history));
       spec.standard_output = launch::StandardOutput::capture;
     }
     return spec;
+  }
+
+  // What a person can do about it, where the job did not run to its end.
+  void say_early_end(const launch::JobEnd& end, int status) const {
+    const auto& options = plan_.flags.options;
+    const bool keeps = !options.checkpoints.folder.empty();
+    const bool drawn = plan_.program.empty() && std::filesystem::exists(result_file());
+    if (status != kFailed && status != kInterrupted && status != kTerminated) return;
+    if (!post_->alone() && !post_->has_first() && end.losses.empty()) return;  // others say it
+    if (drawn && !keeps) return;                                               // the chief has said it
+    EarlyEnd early{end.losses, "", options.checkpoints, options.processes.container, plan_.typed};
+    if (early.failed.empty())
+      early.failed.push_back(end.signal ? fmt::format("nothing: {} stopped it", launch::signal_name(end.signal))
+                                        : "nobody was lost here: the words above say why");
+    if (drawn && !plan_.flags.synthetic()) early.result = plan_.flags.save.empty() ? kStoppedFile : plan_.flags.save;
+    std::fflush(stdout);
+    std::fputs(in_words(early).c_str(), stderr);
   }
 
   // Puts the parts together, and holds them against the promises.
@@ -229,15 +275,18 @@ class Launching {
   }
 
   // Of one rank among many, whose replicas were lost, or which has servers only. What starts the ranks ends all of them
-  // when one fails: so one that the job can do without has not failed. Whether the job could, its first server knows.
+  // when one fails: so one that the job can do without has not failed. Whether the job could, its first server knows;
+  // under mirrored a replica that ends with an error says that it could not, one that was killed says nothing.
   int status_without_replicas(const launch::JobEnd& end) const {
     if (!end.served) return failed(end);
     if (end.replicas.empty()) return kDone;
     const bool lost = std::none_of(end.replicas.begin(), end.replicas.end(),
                                    [](const auto& ending) { return !ending || launch::never_began(*ending); });
     const bool by_hand = plan_.place.kind == launch::Place::Kind::by_hand;
-    if (end.signal == 0 && lost && !plan_.roles.mirrored && (post_->has_first() || !by_hand)) return kDone;
-    return failed(end);
+    const bool killed = std::all_of(end.replicas.begin(), end.replicas.end(),
+                                    [](const auto& ending) { return ending && ending->signal != 0; });
+    const bool spared = plan_.roles.mirrored ? killed && !by_hand : post_->has_first() || !by_hand;
+    return end.signal == 0 && lost && spared ? static_cast<int>(kDone) : failed(end);
   }
 
   // The worst that a replica said of itself.
@@ -254,7 +303,10 @@ class Launching {
   std::unique_ptr<launch::Post> post_;
   int stopped_by_ = 0;  // while it met the others
   std::string self_;
+  std::vector<std::string> listens_;  // where the replicas here do, under mirrored
   std::vector<std::string> parts_;
+  std::map<std::uint32_t, std::uint32_t> lives_;  // of each replica, so far
+  bool said_where_ = false;
 };
 
 }  // namespace
@@ -273,6 +325,17 @@ std::vector<std::string> without_flags(const std::vector<std::string>& words,
     kept.push_back(words[i]);
   }
   return kept;
+}
+
+void add_restarts_flag(CLI::App& command, TrainFlags& flags) {
+  command
+      .add_option("--restarts", flags.restarts,
+                  "start a replica that was lost again, each at most so often, after a pause that grows from 0.5 to 30 "
+                  "seconds")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(0u, 1'000'000u))
+      ->group("Processes");
 }
 
 Status check_container(const TrainFlags& flags, const std::string& join) {

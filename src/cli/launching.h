@@ -20,8 +20,11 @@ struct LaunchPlan {
   std::string transport = "shm";     // or unix, tcp; of processes of one node
   std::vector<std::string> words;    // the job's flags, for every replica
   std::vector<std::string> program;  // of the user's own, with its words; empty: `yoke replica`
-  std::vector<std::string> typed;    // the command as it was typed, without `yoke`
+  std::vector<std::string> typed;    // the command as it was typed, without `yoke`; the program and its words, too
 };
+
+// --restarts, of the commands that start processes.
+void add_restarts_flag(CLI::App& command, TrainFlags& flags);
 
 // Where a job in a container joins: --join, which goes with --container alone.
 Status check_container(const TrainFlags& flags, const std::string& join);

@@ -38,7 +38,38 @@ Status check_one_of_many(const TrainFlags& flags) {
   return {};
 }
 
-Status host_what_is_needed(bool servers_elsewhere, Options& options) {
+namespace {
+
+// A newcomer of a mirrored job, which takes its state from those that it finds.
+Status come_to_members(Options& options) {
+  auto& processes = options.processes;
+  auto members = launch::split_addresses(processes.join);
+  if (!members) return members.error();
+  processes.members = std::move(*members);
+  processes.join = processes.members.front();
+  processes.hosts_of = options.replicas;
+  processes.hosts_shard = processes.replica.value_or(0);  // without a number: the members say which
+  if (!processes.listen.empty()) return {};
+  auto listen = launch::newcomers_address(processes.members, processes.replica);
+  if (!listen) return listen.error();
+  processes.listen = *listen;
+  return {};
+}
+
+// A mirrored job begins where replica 0 listens.
+Status check_one_address(const Processes& processes) {
+  const auto addresses = launch::split_addresses(processes.join);
+  if (!addresses) return addresses.error();
+  if (addresses->size() == 1) return {};
+  return Error{Code::invalid_argument,
+               fmt::format("--join {}: a mirrored job begins at one address, where replica 0 listens. In one that runs "
+                           "already take a free seat (leave out --replica {}), or the former one (--again)",
+                           processes.join, *processes.replica)};
+}
+
+}  // namespace
+
+Status host_what_is_needed(bool servers_elsewhere, bool again, Options& options) {
   auto& processes = options.processes;
   const bool mirrored = options.strategy == Strategy::mirrored;
   if (!mirrored && servers_elsewhere && !processes.listen.empty())
@@ -47,10 +78,9 @@ Status host_what_is_needed(bool servers_elsewhere, Options& options) {
         "--listen is of mirrored, where every replica hosts a slice; under sync and async servers do: leave it "
         "out"};
   if (processes.join.empty() || (!mirrored && servers_elsewhere)) return {};
-  if (!processes.replica)
-    return Error{Code::invalid_argument,
-                 "under mirrored every replica hosts a slice of the parameters, and must know which: say --replica I "
-                 "(numbered from 0; number 0 listens at the address that all join)"};
+  if (mirrored && (again || !processes.replica)) return come_to_members(options);
+  if (mirrored)
+    if (auto one = check_one_address(processes); !one) return one;
   processes.hosts_of = mirrored ? options.replicas : std::min(options.shards, options.replicas);
   processes.hosts_shard = *processes.replica;
   if (processes.hosts_shard >= processes.hosts_of) return {};
@@ -66,6 +96,7 @@ Status take_place(const launch::Surroundings& found, bool replicas_given, Option
   if (found.kind == Kind::none || (found.kind == Kind::torchrun && found.replicas == 1)) return {};
   options.processes.join = found.join;
   options.processes.replica = found.replica;
+  if (options.processes.listen.empty()) options.processes.listen = found.listen;
   // A program of the user's own has no flag for it.
   if (const char* container = std::getenv(kContainerVariable); container && found.kind == Kind::yoke)
     options.processes.container = container;
@@ -75,7 +106,7 @@ Status take_place(const launch::Surroundings& found, bool replicas_given, Option
                                                        options.replicas, *found.replicas)};
     options.replicas = *found.replicas;
   }
-  return host_what_is_needed(found.kind == Kind::yoke, options);
+  return host_what_is_needed(found.kind == Kind::yoke, found.again, options);
 }
 
 }  // namespace yoke::cli

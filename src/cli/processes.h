@@ -35,7 +35,8 @@ Status take_place(const launch::Surroundings& found, bool replicas_given, Option
 // What a process that is one replica of a job cannot do alone.
 Status check_one_of_many(const TrainFlags& flags);
 
-// After `join` and `replica` are known: what this process hosts.
-Status host_what_is_needed(bool servers_elsewhere, Options& options);
+// After `join` and `replica` are known: what this process hosts. Under mirrored one that has no number, or was in the
+// job before (`again`), comes to a job that goes on, and `join` lists where its members may be found.
+Status host_what_is_needed(bool servers_elsewhere, bool again, Options& options);
 
 }  // namespace yoke::cli

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/checkpoint_flags.h"
 #include "cli/exit_status.h"
 #include "cli/serving.h"
 
@@ -11,14 +12,20 @@ namespace {
 
 struct ServerFlags {
   ServingFlags serving;
+  Checkpoints checkpoints;
   std::string history;
   double deadline = 60;
 };
 
-int run_server(const ServerFlags& flags) {
+int run_server(const ServerFlags& flags, const std::vector<std::string>& words) {
+  if (auto checked = check_checkpoints(flags.checkpoints, ""); !checked) return fail(checked.error());
   auto options = house_options(flags.serving);
   if (!options) return fail(options.error());
   options->deadline = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(flags.deadline));
+  options->checkpoints = flags.checkpoints;
+  std::vector<std::string> own{"server"};
+  own.insert(own.end(), words.begin(), words.end());
+  options->checkpoints.command = whole_command(words_typed(own));
   if (!flags.history.empty()) {
     options->recorder = std::make_shared<history::Recorder>();
     if (auto streams = options->recorder->stream_to(flags.history); !streams) return fail(streams.error());
@@ -28,7 +35,7 @@ int run_server(const ServerFlags& flags) {
 
 }  // namespace
 
-void add_server(CLI::App& app, int& status) {
+void add_server(CLI::App& app, const std::vector<std::string>& words, int& status) {
   auto flags = std::make_shared<ServerFlags>();
   auto* command = app.add_subcommand(
       "server",
@@ -51,7 +58,8 @@ void add_server(CLI::App& app, int& status) {
       ->type_name("SECONDS");
   command->add_option("--history", flags->history, "its part of every event of the protocol, for `yoke check`")
       ->type_name("FILE");
-  command->callback([flags, &status] { status = run_server(*flags); });
+  add_checkpoint_flags(*command, flags->checkpoints);
+  command->callback([flags, &words, &status] { status = run_server(*flags, words); });
 }
 
 }  // namespace yoke::cli

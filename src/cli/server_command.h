@@ -5,6 +5,6 @@
 
 namespace yoke::cli {
 
-void add_server(CLI::App& app, int& status);
+void add_server(CLI::App& app, const std::vector<std::string>& words, int& status);
 
 }  // namespace yoke::cli

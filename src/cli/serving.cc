@@ -28,13 +28,14 @@ Result<std::pair<std::uint32_t, std::uint32_t>> shard_of(const std::string& text
   return std::pair{shard, of};
 }
 
-// The signals that end a server, as something the loop can wait for. Blocked before any thread is started.
+// The signals that a server hears, as something the loop can wait for. Blocked before any thread is started.
 int signals(bool launched) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   // Of a job that is launched, Ctrl-C is the launcher's business.
   sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGUSR2);  // asks for a checkpoint
   sigprocmask(SIG_BLOCK, &set, nullptr);
   if (launched) sigdelset(&set, SIGINT);
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -92,8 +93,16 @@ int serve(cluster::HouseOptions options, bool quiet) {
   if (!house) return fail(house.error());
   loop.watch(fd, EPOLLIN, [&](std::uint32_t) {
     signalfd_siginfo info{};
-    while (read(fd, &info, sizeof info) == sizeof info) signal = static_cast<int>(info.ssi_signo);
-    (*house)->stop(fmt::format("server {} was told to end", options.shard));
+    bool ends = false;
+    while (read(fd, &info, sizeof info) == sizeof info) {
+      if (info.ssi_signo == SIGUSR2) {
+        (*house)->checkpoint("SIGUSR2 asks for it");
+      } else {
+        signal = static_cast<int>(info.ssi_signo);
+        ends = true;
+      }
+    }
+    if (ends) (*house)->stop(fmt::format("server {} was told to end", options.shard));
   });
   if (ready) {
     const auto line = (*house)->address() + "\n";

@@ -31,6 +31,23 @@ std::string state_of(const wire::ReplicaAccount& replica, double median) {
   return "there";
 }
 
+std::string life_of(const wire::ReplicaAccount& replica) {
+  return replica.lives > 1 ? fmt::format(", in life {}", replica.lives) : "";
+}
+
+// What was kept on the disk, and what was done without.
+std::string losses_in_words(const wire::Account& account) {
+  std::string text;
+  if (account.degraded > 0)
+    text += fmt::format("degraded: {} update{} made of fewer gradients than configured, as replicas were gone\n",
+                        account.degraded, account.degraded == 1 ? " was" : "s were");
+  if (!account.checkpoint.empty())
+    text += fmt::format("newest checkpoint: {}, version {}\n", account.checkpoint, account.checkpointed);
+  if (!account.checkpoint_problem.empty())
+    text += fmt::format("the last checkpoint failed: {}\n", account.checkpoint_problem);
+  return text;
+}
+
 }  // namespace
 
 std::string as_text(const wire::Account& account) {
@@ -48,6 +65,7 @@ std::string as_text(const wire::Account& account) {
                         account.steps_per_second, account.samples, in_time(account.seconds));
     if (!account.stopped.empty()) text += fmt::format("stopped: {}\n", account.stopped);
     if (!account.waiting_for.empty()) text += fmt::format("waiting for {}\n", account.waiting_for);
+    text += losses_in_words(account);
   }
   text += "\nserver  where\n";
   for (const auto& server : account.servers)
@@ -57,11 +75,11 @@ std::string as_text(const wire::Account& account) {
   text += "\nreplica  applied  dropped  refused  staleness  step, ms  heard, s  state\n";
   for (const auto& replica : account.replicas)
     text += fmt::format(
-        "{:>7}  {:>7}  {:>7}  {:>7}  {:>9.2f}  {:>8.1f}  {:>8}  {}{}\n", replica.id, replica.applied, replica.dropped,
+        "{:>7}  {:>7}  {:>7}  {:>7}  {:>9.2f}  {:>8.1f}  {:>8}  {}{}{}\n", replica.id, replica.applied, replica.dropped,
         replica.refused,
         replica.applied ? static_cast<double>(replica.staleness) / static_cast<double>(replica.applied) : 0.0,
         1e3 * replica.mean_step_seconds, replica.present ? fmt::format("{:.1f}", replica.last_heard_seconds) : "-",
-        state_of(replica, median), replica.where.empty() ? "" : " (" + replica.where + ")");
+        state_of(replica, median), life_of(replica), replica.where.empty() ? "" : " (" + replica.where + ")");
   return text;
 }
 
@@ -79,7 +97,11 @@ std::string as_json(const wire::Account& account) {
                     {"done", account.done},
                     {"stopped", account.stopped},
                     {"waiting_for", account.waiting_for},
-                    {"staleness", account.staleness}};
+                    {"staleness", account.staleness},
+                    {"degraded", account.degraded},
+                    {"checkpoint", account.checkpoint},
+                    {"checkpointed", account.checkpointed},
+                    {"checkpoint_problem", account.checkpoint_problem}};
   const double median = median_step(account);
   for (const auto& server : account.servers)
     json["servers"].push_back(
@@ -94,7 +116,8 @@ std::string as_json(const wire::Account& account) {
                                 {"mean_step_ms", 1e3 * replica.mean_step_seconds},
                                 {"last_heard_seconds", replica.last_heard_seconds},
                                 {"slow", median > 0 && replica.mean_step_seconds > kSlow * median},
-                                {"gone", replica.gone}});
+                                {"gone", replica.gone},
+                                {"lives", replica.lives}});
   return json.dump(2) + "\n";
 }
 

@@ -40,6 +40,16 @@ Status place(TrainFlags& flags, const CLI::App& command) {
   return take_place(*found, command.get_option("--replicas")->count() > 0, flags.options);
 }
 
+// Threads of one process are lost together.
+Status check_restarts_here(const TrainFlags& flags, const std::string& join) {
+  if (flags.restarts > 0 && !flags.processes && join.empty())
+    return Error{Code::invalid_argument,
+                 fmt::format("--restarts {}: these replicas are threads of one process, which are lost with it: say "
+                             "--processes, or leave it out",
+                             flags.restarts)};
+  return {};
+}
+
 int run(const TrainFlags& flags, const std::string& join, const std::vector<std::string>& words,
         const std::vector<std::string>& settled) {
   std::vector<std::string> typed{"train"};
@@ -52,7 +62,7 @@ int run(const TrainFlags& flags, const std::string& join, const std::vector<std:
   plan.roles.served = !join.empty();
   if (!plan.roles.mirrored && !plan.roles.served) plan.roles.servers = flags.options.shards;
   plan.join = join;
-  std::vector<std::string> own{"--history", "--container", "--join"};
+  std::vector<std::string> own{"--history", "--container", "--join", "--restarts"};
   own.insert(own.end(), std::begin(kSecurityFlags), std::end(kSecurityFlags));
   plan.words = without_flags(settled, own, {"--check", "--processes", kInsecureFlag});
   plan.typed = typed;
@@ -77,11 +87,14 @@ void add_train(CLI::App& app, const std::vector<std::string>& words, const std::
       ->add_flag("--processes", flags->processes,
                  "each replica and each shard a process of its own, as `yoke launch` starts them")
       ->group("How the replicas pull together");
+  add_restarts_flag(*command, *flags);
   command->callback([flags, join, command, &words, &settled, &status] {
     if (const auto checked = complete(*flags, *command); !checked) {
       status = fail(checked.error());
     } else if (auto contained = check_container(*flags, *join); !contained) {
       status = fail(contained.error());
+    } else if (auto restarts = check_restarts_here(*flags, *join); !restarts) {
+      status = fail(restarts.error());
     } else if (auto placed = place(*flags, *command); !placed) {
       status = fail(placed.error());
     } else if (flags->print_config) {

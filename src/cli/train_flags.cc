@@ -36,8 +36,11 @@ void add_model_flags(CLI::App& command, TrainFlags& flags) {
       ->type_name("K")
       ->capture_default_str()
       ->group(group);
-  command.add_option("--init", flags.init, "start from the weights in this safetensors file")
-      ->type_name("FILE")
+  command
+      .add_option(
+          "--init", flags.init,
+          "start from the weights in this safetensors file, or in this checkpoint (of a folder of them: the newest)")
+      ->type_name("FILE|DIR")
       ->group(group);
   command
       .add_option("--init-skip", flags.init_skip,
@@ -125,7 +128,7 @@ void add_length_flags(CLI::App& command, TrainFlags& flags) {
       ->type_name("P")
       ->capture_default_str()
       ->group(group);
-  command.add_option("--keep", flags.keep, "the version that did best on held-out data, or the last")
+  command.add_option("--result", flags.result, "the version that did best on held-out data, or the last")
       ->type_name("best|last")
       ->capture_default_str()
       ->group(group);
@@ -257,8 +260,8 @@ Status complete(TrainFlags& flags, CLI::App& command) {
   command.get_option("--task")->default_str("");
 
   if (auto done = complete(flags.data, flags.task, flags.image_size); !done) return done;
-  if (flags.keep != "best" && flags.keep != "last")
-    return wrong(fmt::format("--keep {}: there are best and last", flags.keep));
+  if (flags.result != "best" && flags.result != "last")
+    return wrong(fmt::format("--result {}: there are best and last", flags.result));
   if (const auto& container = options.processes.container; !container.empty()) {
     if (!wire::is_job_name(container))
       return wrong(
@@ -267,12 +270,12 @@ Status complete(TrainFlags& flags, CLI::App& command) {
                       container, wire::kMaxJobName));
     if (options.strategy == Strategy::mirrored)
       return wrong("--container is on servers, and mirrored has none: use --strategy sync or async");
-    if (given("--keep") && flags.keep == "best")
-      return wrong("--keep best: a container has the last version, and so has its result: leave it out");
-    flags.keep = "last";
-    command.get_option("--keep")->default_str(flags.keep);
+    if (given("--result") && flags.result == "best")
+      return wrong("--result best: a container has the last version, and so has its result: leave it out");
+    flags.result = "last";
+    command.get_option("--result")->default_str(flags.result);
   }
-  flags.fit.keep_best = flags.keep == "best";
+  flags.fit.keep_best = flags.result == "best";
   if (given("--steps") && options.steps == 0) return wrong("--steps 0: nothing to do; say at least 1");
   if (!(*flags.lr >= 0 && std::isfinite(*flags.lr)))
     return wrong(fmt::format("--lr {}: a learning rate is a number from 0 up", *flags.lr));
@@ -298,6 +301,10 @@ Status complete(TrainFlags& flags, CLI::App& command) {
     return wrong(
         "--check, --history and --timeline are of one training, and kfold makes several: leave them out, or say "
         "--validation 0.1");
+  if (validation->folds > 0 && !options.checkpoints.folder.empty())
+    return wrong(
+        "--checkpoint and --resume are of one training, and kfold makes several: leave them out, or say --validation "
+        "0.1");
   const bool nothing_held_out = validation->share == 0 && validation->folds == 0;
   if (nothing_held_out && (flags.fit.target_accuracy || flags.fit.patience))
     return wrong(

@@ -32,11 +32,12 @@ struct TrainFlags {
   std::optional<double> lr;        // none: as the optimizer has it
   std::optional<double> momentum;  // none: as the strategy has it
   double weight_decay = 0;
-  std::string keep = "best";
+  std::string result = "best";
   std::string save, report, timeline, history;
   std::string config;  // read before the flags are parsed
   bool check = false, quiet = false, print_config = false;
-  bool processes = false;  // `yoke train` only: run as processes
+  bool processes = false;      // `yoke train` only: run as processes
+  std::uint32_t restarts = 0;  // of processes: how often a lost replica is started again
 
   bool synthetic() const { return model.starts_with("synthetic"); }
 };

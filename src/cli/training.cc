@@ -8,24 +8,30 @@
 #include <cstdlib>
 #include <memory>
 
+#include "checkpoint/model_file.h"
+#include "checkpoint/weights.h"
+#include "cli/checkpoint_flags.h"
 #include "cli/display.h"
+#include "cli/early_end.h"
 #include "cli/exit_status.h"
 #include "cli/going_on.h"
 #include "cli/interrupt.h"
 #include "cli/job_summary.h"
 #include "cli/load_adapter.h"
 #include "cli/outputs.h"
+#include "cli/passed_over.h"
 #include "cli/processes.h"
 #include "data/text.h"
 #include "history/checker.h"
 #include "history/history_file.h"
 #include "history/recorder.h"
 #include "history/timeline.h"
+#include "launch/child.h"
+#include "launch/surroundings.h"
 #include "report/chrome_trace.h"
 #include "report/report.h"
 #include "train/machine.h"
 #include "train/model_card.h"
-#include "train/model_file.h"
 #include "train/synthetic.h"
 #include "yoke/process.h"
 #include "yoke/version.h"
@@ -40,12 +46,23 @@ class Training {
  public:
   Training(TrainFlags flags, const std::vector<std::string>& words) : flags_(std::move(flags)), words_(words) {}
 
+  // To the end of it, and what a person can do where that came early.
+  int run() {
+    const auto status = train();
+    if (status) return *status;
+    const int failed = fail(status.error());
+    if (failed == kFailed && !one_of_many() && validation_.folds == 0) say_early_end(status.error().message, "");
+    return failed;
+  }
+
+ private:
   // An error, or the exit status.
-  Result<int> run() {
+  Result<int> train() {
     if (auto ready = prepare(); !ready) return ready.error();
     if (validation_.folds > 0) return run_folds();
     auto fitted = fit_fold(0, true);
     if (!fitted) return fitted.error();
+    if (fitted->drained) return static_cast<int>(kDrained);
     if (!fitted->concluded) return static_cast<int>(kDone);  // another process has the result, and says so
     auto status = conclude(*fitted, {});
     // A launcher goes by this: the result is there, with all its files.
@@ -54,7 +71,15 @@ class Training {
     return status;
   }
 
- private:
+  // A launcher has started this process, and says for all of them what there is to say.
+  static bool launched() { return std::getenv(kCommandVariable) != nullptr; }
+
+  void say_early_end(const std::string& why, const std::string& result) const {
+    std::fflush(stdout);
+    const auto& options = flags_.options;
+    std::fputs(in_words({{why}, result, options.checkpoints, options.processes.container, words_}).c_str(), stderr);
+  }
+
   // This process is one replica of a job, not the whole of it.
   bool one_of_many() const { return !flags_.options.processes.join.empty(); }
 
@@ -71,6 +96,7 @@ class Training {
     auto optimizer = optimizer_of(flags_);
     if (!optimizer) return optimizer.error();
     optimizer_ = *optimizer;
+    flags_.options.checkpoints.command = whole_command(words_);
     job_.environment.version = kVersion;
     job_.environment.cores = train::read_machine().cores;
     return flags_.synthetic() ? prepare_synthetic() : prepare_network();
@@ -106,9 +132,10 @@ class Training {
                                "such a file; name it FILE.safetensors",
                                flags_.save)};
     if (!flags_.init.empty()) {
-      auto state = train::read_model(flags_.init);
-      if (!state) return state.error();
-      init_ = std::make_shared<State>(std::move(*state));
+      auto weights = checkpoint::read_weights(flags_.init);
+      if (!weights) return weights.error();
+      say_passed_over(weights->passed_over);
+      init_ = std::make_shared<State>(std::move(weights->state));
     }
     prepare_process();
     auto adapter = load_adapter();
@@ -158,7 +185,10 @@ class Training {
                                flags_.options.strategy == Strategy::mirrored
                                    ? ""
                                    : ", or --strategy mirrored, which keeps no parameters on servers")};
-    if (one_of_many() && flags_.options.processes.replica != 0u) return {};  // the chief says it for all
+    // What the first life of a replica has said of the job is not said once more.
+    const char* again = std::getenv(launch::kAgainVariable);
+    if (one_of_many() && (flags_.options.processes.replica != 0u || (again && *again)))
+      return {};  // the chief says it for all, once
     if (!flags_.quiet) fmt::print("{}", plan_in_words(flags_, model_, data, memory, available, job_.environment.cores));
     std::fflush(stdout);
     return {};
@@ -220,13 +250,21 @@ class Training {
       std::fflush(stdout);
     };
     if (!flags_.quiet) options.progress = [&](const FitProgress& progress) { print(display.show(progress)); };
-    auto fitted = fit(flags_.options, options, *make);
+    auto job = flags_.options;
+    job.checkpoints.asked =
+        std::shared_ptr<const std::atomic<std::uint32_t>>(&Interrupt::checkpoints(), [](const auto*) {});
+    if (!flags_.quiet) job.say = [&](const std::string& text) { print(fmt::format("{}{}\n", display.clear(), text)); };
+    auto fitted = fit(job, options, *make);
     if (!flags_.quiet) print(display.clear());
     if (fitted && loader_) {
       const auto counts = loader_->counts();
       job_.loader = {{"ready", static_cast<double>(counts.ready)}, {"late", static_cast<double>(counts.late)}};
     }
     return fitted;
+  }
+
+  static std::string who_stopped() {
+    return Interrupt::signal() ? launch::signal_name(Interrupt::signal()) + " stopped it" : "it was told to stop";
   }
 
   // Trains once for every fold; the one that did best on its own held-out samples meets the test part.
@@ -306,6 +344,8 @@ class Training {
     if (stopped) {
       if (validation_.folds > 0) {
         fmt::print("stopped. Folds that are not finished say nothing: run the same command again\n");
+      } else if (!flags_.options.checkpoints.folder.empty()) {
+        if (!launched()) say_early_end(fmt::format("nothing: {}", who_stopped()), save);
       } else if (!container.empty()) {
         fmt::print("stopped. Container {} has what came out; the same command goes on from there\n", container);
       } else {
@@ -336,7 +376,7 @@ class Training {
     write_card(*request_.data, state);
     state.about["yoke.version"] = kVersion;
     state.about["format"] = "pt";  // what other readers of such files look for
-    return train::write_model(file, state);
+    return checkpoint::write_model(file, state);
   }
 
   Status write_traces() {
@@ -375,8 +415,7 @@ class Training {
 
 int run_training(TrainFlags flags, const std::vector<std::string>& words) {
   const Interrupt interrupt(std::getenv(kCommandVariable) == nullptr);  // a launcher says it once for all
-  const auto status = Training(std::move(flags), words).run();
-  return status ? *status : fail(status.error());
+  return Training(std::move(flags), words).run();
 }
 
 }  // namespace yoke::cli

@@ -18,6 +18,7 @@
 #include "cli/inspect_command.h"
 #include "cli/launch_command.h"
 #include "cli/manual_command.h"
+#include "cli/order_commands.h"
 #include "cli/replica_command.h"
 #include "cli/secret_command.h"
 #include "cli/serve_command.h"
@@ -87,12 +88,14 @@ int main(int argc, char** argv) {
   Words settled;  // with the settings of a file put in
   cli::add_train(app, typed, settled, status);
   cli::add_launch(app, typed, settled, program, status);
-  cli::add_server(app, status);
+  cli::add_server(app, typed, status);
   cli::add_replica(app, typed, status);
   cli::add_serve(app, status);
   cli::add_containers(app, status);
   cli::add_snapshot(app, status);
   cli::add_status(app, status);
+  cli::add_checkpoint(app, status);
+  cli::add_drain(app, status);
   cli::add_check(app, status);
   cli::add_eval(app, status);
   cli::add_inspect(app, status);

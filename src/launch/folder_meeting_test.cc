@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <thread>
 
+#include "launch/launch_fixture.h"
 #include "launch/meeting.h"
 #include "launch/scratch.h"
 
@@ -17,14 +17,6 @@ using Texts = std::vector<std::string>;
 
 Place rank(std::uint32_t number, std::uint32_t ranks) {
   return {.kind = Place::Kind::by_hand, .rank = number, .ranks = ranks, .node = "host", .job = "job"};
-}
-
-// A wait that goes on until the other ranks, which are threads, have come.
-Waiting patient() {
-  return {Waiting::Clock::now() + std::chrono::seconds(60), [](std::chrono::milliseconds time) {
-            std::this_thread::sleep_for(time / 10);
-            return true;
-          }};
 }
 
 class FolderMeeting : public testing::Test {

@@ -8,15 +8,25 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "launch/descriptor.h"
+#include "launch/meeting.h"
 #include "launch/supervisor.h"
 
 namespace yoke::launch {
 
 // Waits end when something happens; this is for when it does not.
 inline Supervisor::Clock::time_point in_time() { return Supervisor::Clock::now() + std::chrono::seconds(60); }
+
+// The same for a meeting whose other ranks are threads of the test: they have their turn meanwhile.
+inline Waiting patient() {
+  return {in_time(), [](std::chrono::milliseconds) {
+            std::this_thread::yield();
+            return true;
+          }};
+}
 
 inline ChildSpec shell(std::string name, std::string script) {
   return {.name = std::move(name),

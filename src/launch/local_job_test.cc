@@ -79,19 +79,39 @@ TEST(LocalJob, ReplicasThatFailedAreNot) {
 TEST(LocalJob, AReplicaThatDoesNotNoticeALostServerIsEnded) {
   for (const std::size_t lost : {0, 1}) {
     Scripts scripts{{"exit 0", "exit 0"}, {kForEver}};
-    scripts.servers[lost] = "exit 1";
+    scripts.servers[lost] = "echo alas >&2; exit 1";
     const auto ran = run(scripts, only(&Patience::replicas_notice));
     ASSERT_TRUE(ran.end);
     EXPECT_FALSE(ran.end->served);
     EXPECT_NE(ran.said.find("server " + std::to_string(lost) + " ended with status 1"), std::string::npos) << ran.said;
+    ASSERT_EQ(ran.end->losses.size(), 1U) << "one that was told to end has not failed";
+    EXPECT_EQ(ran.end->losses[0].find("server " + std::to_string(lost) + " ended with status 1 (process "), 0U);
+    EXPECT_TRUE(ran.end->losses[0].ends_with(": alas")) << ran.end->losses[0];
   }
 }
 
-TEST(LocalJob, WithoutServersAReplicaThatDoesNotNoticeALostOneIsEnded) {
-  const auto ran = run({{}, {kForEver, "exit 1"}}, only(&Patience::replicas_notice));
+TEST(LocalJob, WithoutServersNobodyBeginsWithoutOneThatCouldNot) {
+  const auto ran = run({{}, {kForEver, "exit 2"}}, only(&Patience::replicas_notice));
   ASSERT_TRUE(ran.end);
   EXPECT_EQ(ran.end->replicas.at(0)->signal, SIGTERM);
-  EXPECT_EQ(status_of(ran, 1), 1);
+  EXPECT_EQ(status_of(ran, 1), 2);
+}
+
+TEST(LocalJob, WithoutServersTheOthersGoOnWhenOneIsLost) {
+  for (const auto* lost : {"kill -KILL $$", "exit 1"}) {
+    const auto ran = run({{}, {lost, "sleep 0.3; exit 0"}}, only(&Patience::replicas_notice, milliseconds(0)));
+    ASSERT_TRUE(ran.end);
+    EXPECT_EQ(status_of(ran, 1), 0) << ran.said;
+    ASSERT_EQ(ran.end->losses.size(), 1U);
+    EXPECT_EQ(ran.end->losses[0].find("replica 0 "), 0U) << ran.end->losses[0];
+  }
+}
+
+TEST(LocalJob, WithoutServersItIsOverWhenOneHasEndedWell) {
+  const auto ran = run({{}, {"kill -STOP $$", "exit 0"}}, only(&Patience::look));
+  ASSERT_TRUE(ran.end);
+  EXPECT_NE(ran.end->replicas.at(0)->signal, 0);
+  EXPECT_TRUE(ran.end->losses.empty()) << "it was told to end";
 }
 
 TEST(LocalJob, AStoppedReplicaIsNotWaitedForOnceTheServersHaveGoneInGoodOrder) {

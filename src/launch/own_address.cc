@@ -9,9 +9,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
+#include "launch/descriptor.h"
 #include "transport/address.h"
 
 namespace yoke::launch {
@@ -56,42 +59,85 @@ std::string routable(const sockaddr* address) {
   return inet_ntop(AF_INET, &four, text, sizeof text) ? text : "";
 }
 
+// A socket next to that address, or any free port of the host's address with which it reaches that.
+Result<std::string> beside(transport::Address address, const std::string& name) {
+  if (address.kind == transport::Address::Kind::tcp) {
+    auto host = host_towards(address);
+    if (!host) return host.error();
+    address.host = *host;
+    address.port = "0";
+  } else {
+    address.path += "." + name;
+  }
+  return to_string(address);
+}
+
 }  // namespace
 
 Result<std::string> own_address(const std::string& join, std::uint32_t replica) {
   auto address = transport::parse_address(join);
   if (!address) return address.error();
-  if (replica == 0) return join;
-  if (address->kind == transport::Address::Kind::tcp) {
-    auto host = host_towards(*address);
-    if (!host) return host.error();
-    address->host = *host;
-    address->port = "0";
-  } else {
-    address->path += fmt::format(".{}", replica);
-  }
-  return to_string(*address);
+  return replica == 0 ? join : beside(std::move(*address), std::to_string(replica));
 }
 
-Result<std::string> free_address(const std::string& host) {
+Result<std::string> newcomers_address(const std::vector<std::string>& members, std::optional<std::uint32_t> replica) {
+  // Nobody else has the number of a process that lives.
+  const auto name = replica ? std::to_string(*replica) : fmt::format("p{}", getpid());
+  Result<std::string> found = Error{Code::invalid_argument, "no member of the job is named"};
+  for (const auto& member : members) {
+    auto address = transport::parse_address(member);
+    if (!address) return address.error();
+    found = beside(std::move(*address), name);
+    if (found) break;
+  }
+  return found;
+}
+
+Result<std::vector<std::string>> split_addresses(const std::string& list) {
+  std::vector<std::string> found;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const auto end = std::min(list.find(',', begin), list.size());
+    auto one = list.substr(begin, end - begin);
+    begin = end + 1;
+    const auto address = transport::parse_address(one);
+    if (address) {
+      found.push_back(std::move(one));
+    } else if (!found.empty() && !transport::parse_address(found.back())->path.empty()) {
+      found.back() += "," + one;
+    } else {
+      return address.error();
+    }
+  }
+  return found;
+}
+
+Result<std::vector<std::string>> free_addresses(const std::string& host, std::size_t count) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
   if (const int why = getaddrinfo(host.c_str(), "0", &hints, &found); why != 0)
     return Error{Code::missing, fmt::format("{} is no address of a host: {}", host, gai_strerror(why))};
-  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_storage own{};
-  socklen_t size = sizeof own;
-  const bool bound = fd >= 0 && bind(fd, found->ai_addr, found->ai_addrlen) == 0 &&
-                     getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
-  const int why = errno;
-  if (fd >= 0) close(fd);
+  std::vector<std::string> addresses;
+  std::vector<Descriptor> held;  // until all are found: no two get the same
+  int why = 0;
+  while (addresses.size() < count && why == 0) {
+    Descriptor fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    if (fd && bind(fd.get(), found->ai_addr, found->ai_addrlen) == 0 &&
+        getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0) {
+      // Both kinds have it in the same place.
+      const auto port = ntohs(reinterpret_cast<const sockaddr_in&>(own).sin_port);
+      addresses.push_back(to_string(transport::Address{
+          .kind = transport::Address::Kind::tcp, .host = host, .port = std::to_string(port), .path = ""}));
+      held.push_back(std::move(fd));
+    } else {
+      why = errno;
+    }
+  }
   freeaddrinfo(found);
-  if (!bound) return Error{Code::unsupported, fmt::format("no port can be had on {}: {}", host, std::strerror(why))};
-  // Both kinds have it in the same place.
-  const auto port = ntohs(reinterpret_cast<const sockaddr_in&>(own).sin_port);
-  return to_string(transport::Address{
-      .kind = transport::Address::Kind::tcp, .host = host, .port = std::to_string(port), .path = ""});
+  if (why != 0) return Error{Code::unsupported, fmt::format("no port can be had on {}: {}", host, std::strerror(why))};
+  return addresses;
 }
 
 bool is_known(const std::string& address) {

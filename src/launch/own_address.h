@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "yoke/error.h"
 
@@ -12,8 +14,16 @@ namespace yoke::launch {
 // the address with which this host reaches it.
 Result<std::string> own_address(const std::string& join, std::uint32_t replica);
 
-// A port of this host's address that is free now, for replica 0 to listen on: everybody has to know it before it does.
-Result<std::string> free_address(const std::string& host);
+// The same for one that comes to a job that goes on, in which none of these addresses is its own: beside the first of
+// them that can be reached. `replica`: which one it was there before; none: it has no number yet.
+Result<std::string> newcomers_address(const std::vector<std::string>& members, std::optional<std::uint32_t> replica);
+
+// The addresses in "A,B,C", at least one. A comma behind which there is no address belongs to the path before it.
+Result<std::vector<std::string>> split_addresses(const std::string& list);
+
+// So many ports of this host's address that are free now, for replicas to listen on: others have to know them before
+// they do.
+Result<std::vector<std::string>> free_addresses(const std::string& host, std::size_t count);
 
 // Is the host of this address known by now? In Kubernetes a pod's name is known some time after the pod has begun.
 bool is_known(const std::string& address);

@@ -148,12 +148,17 @@ std::string in_words(const Place& place) {
                      place.node.substr(0, place.node.find(' ')));
 }
 
-std::string this_node() {
+std::string this_host() {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string this_node() {
+  const auto name = this_host();
   std::error_code unknown;
   const auto network = std::filesystem::read_symlink("/proc/self/ns/net", unknown).string();
-  return network.empty() ? std::string(name) : fmt::format("{} {}", name, network);
+  return network.empty() ? name : fmt::format("{} {}", name, network);
 }
 
 }  // namespace yoke::launch

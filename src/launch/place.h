@@ -38,6 +38,8 @@ Result<Place> find_place(const Lookup& lookup, const Whereabouts& here);
 // "rank 2 of 6, under mpirun on node7".
 std::string in_words(const Place& place);
 
+std::string this_host();  // its name
+
 // The name of this host and of its network: two containers on one machine may have the one and not the other.
 std::string this_node();
 

@@ -149,10 +149,26 @@ transport::Address Post::in_pod(bool first) const {
       .kind = transport::Address::Kind::tcp, .host = host(), .port = first && named ? named->port : "0", .path = ""};
 }
 
-Result<std::string> Post::listen_first() const {
-  if (!place_.first.empty()) return to_string(in_pod(true));
-  if (sockets_.empty()) return free_address(host());
-  return asked_.transport == "tcp" ? free_address("127.0.0.1") : listen("r0", "");
+Result<std::vector<std::string>> Post::listen_replicas(const std::string& join) const {
+  const auto& replicas = part().replicas;
+  std::vector<std::string> addresses;
+  if (!sockets_.empty() && asked_.transport != "tcp") {
+    for (const auto replica : replicas) {
+      auto address = listen(fmt::format("r{}", replica), join);
+      if (!address) return address.error();
+      addresses.push_back(std::move(*address));
+    }
+    return addresses;
+  }
+  auto own = sockets_.empty() ? host() : "127.0.0.1";
+  if (sockets_.empty() && !join.empty() && asked_.host.empty()) {  // as of servers
+    const auto towards = own_address(join, 1);
+    if (!towards) return towards.error();
+    own = transport::parse_address(*towards)->host;
+  }
+  auto found = free_addresses(own, replicas.size());
+  if (found && join.empty() && !place_.first.empty()) found->front() = to_string(in_pod(true));
+  return found;
 }
 
 Result<std::string> Post::await_first_pod(const Waiting& waiting) const {

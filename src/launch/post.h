@@ -41,8 +41,9 @@ class Post {
 
   // Where a server of this name ("s1") is to listen; `join`: where the first one does, "" for the first itself.
   Result<std::string> listen(const std::string& name, const std::string& join) const;
-  // Where replica 0 is to listen under mirrored, a place that the others can be told beforehand.
-  Result<std::string> listen_first() const;
+  // Where the replicas of this part are to listen under mirrored, in their order: places that the others can be told
+  // beforehand. `join`: where replica 0 does, "" where that is one of them.
+  Result<std::vector<std::string>> listen_replicas(const std::string& join) const;
   // Tells the others where the first process listens, with which the meeting is over.
   Status announce(const std::string& join, const Waiting& waiting);
   // Hears it from them instead.

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <future>
 #include <map>
-#include <thread>
 
+#include "launch/launch_fixture.h"
 #include "launch/scratch.h"
 
 namespace yoke::launch {
@@ -21,13 +21,6 @@ Lookup from(Variables variables) {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
   };
-}
-
-Waiting patient() {
-  return {Waiting::Clock::now() + std::chrono::seconds(60), [](std::chrono::milliseconds time) {
-            std::this_thread::sleep_for(time / 10);
-            return true;
-          }};
 }
 
 // The ranks of one job as threads, one for each node that is named.
@@ -127,6 +120,24 @@ TEST_F(PostTest, DifferentFlagsAreRefused) {
     ASSERT_FALSE(post);
     EXPECT_NE(post.error().message.find("different flags"), std::string::npos) << post.error().message;
   }
+}
+
+TEST_F(PostTest, WhereMirroredReplicasListenIsKnownBeforehand) {
+  const auto alone = [&](const std::string& transport) {
+    return Post::take(
+        from({}), Place{},
+        {.roles = {.mirrored = true, .replicas = 2}, .folder = "", .host = "", .transport = transport, .scratch = "/x"},
+        patient());
+  };
+  EXPECT_EQ(*(*alone("unix"))->listen_replicas(""), (std::vector<std::string>{"unix:/x/r0", "unix:/x/r1"}));
+  const auto ports = *(*alone("tcp"))->listen_replicas("");
+  ASSERT_EQ(ports.size(), 2u);
+  EXPECT_NE(ports[0], ports[1]);
+  for (const auto& port : ports) EXPECT_TRUE(port.starts_with("tcp:127.0.0.1:")) << port;
+
+  const auto posts = take({"a", "b"}, {{.mirrored = true, .replicas = 4}});
+  for (const auto& post : posts) ASSERT_TRUE(post) << post.error().message;
+  EXPECT_EQ((*posts[1])->listen_replicas("tcp:127.0.0.1:7000")->size(), 2u);
 }
 
 TEST_F(PostTest, AloneThereIsNobodyToMeet) {

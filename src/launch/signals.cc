@@ -9,7 +9,7 @@ namespace yoke::launch {
 Signals::Signals() {
   sigset_t taken;
   sigemptyset(&taken);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE}) {
     struct sigaction now = {};
     sigaction(signal, nullptr, &now);
     // A signal that is blocked is kept even if it is ignored.

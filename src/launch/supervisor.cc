@@ -143,7 +143,8 @@ void Supervisor::pump(Clock::time_point deadline) {
   poll(watched.data(), watched.size(), milliseconds_until(wake));  // interrupted: as if nothing had happened
 
   while (const int signal = signals_.take()) {
-    if (!came(signal)) events_.push_back({Event::Kind::signalled, nullptr, signal, signal_name(signal) + " came"});
+    const auto kind = signal == SIGUSR2 ? Event::Kind::checkpoint : Event::Kind::signalled;
+    if (!came(signal)) events_.push_back({kind, nullptr, signal, signal_name(signal) + " came"});
   }
   if (parent_ && watched[1].revents != 0) {
     parent_.close();

@@ -18,7 +18,12 @@
 namespace yoke::launch {
 
 struct Event {
-  enum class Kind { exited, signalled, timed_out };
+  enum class Kind {
+    exited,
+    signalled,   // the launcher is told to stop
+    checkpoint,  // by SIGUSR2 somebody asks for one
+    timed_out,
+  };
   Kind kind = Kind::timed_out;
   const Child* child = nullptr;  // exited: who; its ending() says how
   int signal = 0;                // signalled: what the launcher has been sent, see Signals

@@ -154,6 +154,16 @@ TEST_F(SupervisorTest, ASignalEndsTheWaitForReady) {
   EXPECT_EQ(supervisor_.wait(kAtOnce).signal, SIGINT);
 }
 
+TEST_F(SupervisorTest, OneSignalAsksForACheckpointAndStopsNothing) {
+  const auto* child = start(ready_shell("server 1", "read x; ready yes"));
+  kill(getpid(), SIGUSR2);
+  EXPECT_TRUE(supervisor_.await_ready(*child, in_time()).ok());
+  EXPECT_EQ(supervisor_.signalled(), 0);
+  const auto event = supervisor_.wait(kAtOnce);
+  EXPECT_EQ(event.kind, Kind::checkpoint);
+  EXPECT_EQ(event.words, "SIGUSR2 came");
+}
+
 // The ends of children included: whoever pauses waits for something else.
 TEST_F(SupervisorTest, APauseLosesNothing) {
   const auto* child = start(shell("replica 0", "exit 4"));

@@ -28,6 +28,8 @@ Result<Surroundings> of_yoke(std::string join, const Lookup& lookup) {
     if (!value) return value.error();
     found.replica = *value;
   }
+  found.listen = value_of(lookup, kListenVariable);
+  found.again = !value_of(lookup, kAgainVariable).empty();
   auto flags = split_words(value_of(lookup, kFlagsVariable));
   if (!flags) return Error{flags.error().code, fmt::format("{}: {}", kFlagsVariable, flags.error().message)};
   found.flags = std::move(*flags);
@@ -64,6 +66,17 @@ Result<Surroundings> find_surroundings(const Lookup& lookup) {
   auto join = torchrun_address(host, port, port_taken);
   if (!join) return join.error();
   return Surroundings{Surroundings::Kind::torchrun, std::move(*join), *replica, *replicas, {}};
+}
+
+std::vector<std::string> to_environment(const Surroundings& surroundings) {
+  std::vector<std::string> variables{fmt::format("{}={}", kJoinVariable, surroundings.join)};
+  if (surroundings.replica) variables.push_back(fmt::format("{}={}", kReplicaVariable, *surroundings.replica));
+  if (!surroundings.flags.empty())
+    variables.push_back(fmt::format("{}={}", kFlagsVariable, join_words(surroundings.flags)));
+  // Said also where there is nothing to say: the launcher may have been started by another one's replica.
+  variables.push_back(fmt::format("{}={}", kListenVariable, surroundings.listen));
+  variables.push_back(fmt::format("{}={}", kAgainVariable, surroundings.again ? "1" : ""));
+  return variables;
 }
 
 }  // namespace yoke::launch

@@ -44,6 +44,17 @@ TEST(Surroundings, OfYoke) {
   const std::vector<std::string> flags{"--name", "two words", ""};
   EXPECT_EQ(*find({{"YOKE_JOIN", "10.0.0.1:7000"}, {"YOKE_REPLICA", "3"}, {"YOKE_FLAGS", join_words(flags)}}),
             (Surroundings{Kind::yoke, "10.0.0.1:7000", 3, {}, flags}));
+  const Surroundings again{.kind = Kind::yoke,
+                           .join = "unix:/a,unix:/b",
+                           .replica = 0,
+                           .replicas = {},
+                           .flags = flags,
+                           .listen = "unix:/c",
+                           .again = true};
+  Variables variables;
+  for (const auto& entry : to_environment(again))
+    variables[entry.substr(0, entry.find('='))] = entry.substr(entry.find('=') + 1);
+  EXPECT_EQ(*find(variables), again);
   auto both = torchrun({{"YOKE_JOIN", "unix:/s"}, {"RANK", "x"}});
   EXPECT_EQ(find(both)->kind, Kind::yoke) << "it comes first";
 }

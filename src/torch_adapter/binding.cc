@@ -165,8 +165,8 @@ void Binding::install(const Assignment& next) {
   for (auto& slot : slots_)
     if (!slot.tensor.is_cpu() && (!own_optimizer_ || slot.buffer)) slot.tensor.copy_(slot.place);
   // The generator is one for the whole process; under `deterministic` replicas compute one at a time, each from a seed
-  // of its own, and so draw the same numbers in every run.
-  if (deterministic_) torch::manual_seed(mix(mix(seed_, replica_), next.sequence));
+  // of its own, and so draw the same numbers in every run, also in one that goes on from a checkpoint.
+  if (deterministic_) torch::manual_seed(mix(mix(seed_, replica_), next.step));
   armed_ = !next.done;
   gradient_memory_ = exchange_ && armed_ ? gradient_memory() : nullptr;
 }

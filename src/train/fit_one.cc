@@ -1,6 +1,7 @@
 #include "train/fit_one.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "train/session.h"
 #include "train/slowness.h"
@@ -41,7 +42,10 @@ class FitOne {
       if (!shared_.judge) shared_.judge.emplace(shared_.fit, model_->samples());
     }
     session_.on_news([this](const wire::StepNews& news) { shared_.meter.add(news); });
-    for (const auto& samples : replica_.samples(model_->samples(), shared_.fit.batch)) {
+    auto all = replica_.samples(model_->samples(), shared_.fit.batch);
+    was_chief_ = session_.chief();
+    if (was_chief_ && !session_.assignment().done) validate_if_due();  // it may go on from where that was due
+    for (const auto& samples : all) {
       const auto result = compute(samples);
       // The first piece of work is like no other: memory is taken, code is loaded.
       const auto work = whole_ && steps_++ > 0 ? session_.at_work() : Duration::zero();
@@ -49,13 +53,20 @@ class FitOne {
       const auto news = news_of(samples, result, outcome, work);
       session_.tell(news);
       const bool chief = session_.chief();
-      const auto counted = chief ? shared_.meter.add(news) : 0;
+      if (chief && !std::exchange(was_chief_, chief)) become_chief();
+      was_chief_ = chief;
+      if (chief) shared_.meter.add(news);
       if (shared_.fit.stop && shared_.fit.stop()) stop(Ended::stopped, "it was asked to stop");
       // Where training ends here, `conclude` evaluates.
-      if (chief && !session_.assignment().done) validate_if_due(counted);
+      if (chief && !session_.assignment().done) validate_if_due();
+    }
+    if (session_.drained()) {
+      shared_.drained = true;
+      return;
     }
     // Not before somebody has: until then another may still have to become the chief.
     if (!session_.await_conclusion().or_throw() || shared_.claimed.exchange(true)) return;
+    if (!was_chief_) become_chief();
     conclude();
     if (!session_.conclude())
       throw Exception({Code::peer_down, "it was taken for lost while it drew the conclusion; another replica does"});
@@ -134,15 +145,76 @@ class FitOne {
   }
 
   // Evaluates when it is time, if nobody else is at it; and ends the training when that says so.
-  void validate_if_due(std::uint64_t counted) {
+  void validate_if_due() {
     {
       const std::lock_guard lock(shared_.judging);
-      if (!shared_.judge->due(counted)) return;
+      const auto& now = session_.assignment();
+      catch_up(now.step, now.counted);
+      if (!shared_.judge->due(now.counted)) return;
     }
-    if (const auto verdict = validate(session_.assignment().step); verdict.stop) stop(*verdict.stop, verdict.why);
+    const auto& now = session_.assignment();
+    if (const auto verdict = validate(now.step, now.counted); verdict.stop) stop(*verdict.stop, verdict.why);
   }
 
-  Judge::Verdict validate(std::uint64_t version) {
+  // What was looked at before this process was the chief: in a run that is gone on with, or by a chief that was lost.
+  // Looks at later versions than the present one are of a life that never happened.
+  void catch_up(std::uint64_t version, std::uint64_t counted) {
+    const auto& folder = replica_.options().checkpoints.folder;
+    if (std::exchange(shared_.caught_up, true)) return;
+    std::vector<CurvePoint> curve;
+    if (!folder.empty() && version > 0) {
+      auto looks = read_looks(folder).or_throw();
+      std::erase_if(looks, [&](const Look& look) { return look.version > version; });
+      for (const auto& look : looks) {
+        shared_.judge->due(look.counted);
+        const auto verdict = shared_.judge->judge(look.evaluation, look.version);
+        shared_.looked_at = std::max(shared_.looked_at, look.version);
+        if (shared_.fit.keep_best ? verdict.best : true) {
+          shared_.result.validation = look.evaluation;
+          shared_.result.version = look.version;
+        }
+        curve.push_back({look.seconds, look.version, look.counted, look.evaluation.loss, look.evaluation.accuracy,
+                         look.training_loss});
+      }
+      shared_.looks = std::move(looks);
+      if (shared_.fit.keep_best && shared_.result.version > 0) take_best(folder);
+    }
+    shared_.meter.go_on_from(counted, std::move(curve));
+  }
+
+  // Where the file has a later one, it is of a life that never happened, and what was the best before it is gone: the
+  // next look is the best so far.
+  void take_best(const std::string& folder) {
+    auto best = read_best(folder).or_throw();
+    if (best && best->version == shared_.result.version) {
+      shared_.result.state = std::move(best->state);
+      return;
+    }
+    shared_.result.validation = {};
+    shared_.judge->forget_best();
+  }
+
+  // Another was the chief until now, and has looked since this one last did.
+  void become_chief() {
+    if (replica_.options().processes.join.empty()) return;  // in one process there is one judge
+    const std::lock_guard lock(shared_.judging);
+    shared_.judge.emplace(shared_.fit, model_->samples());
+    shared_.looks.clear();
+    shared_.caught_up = false;
+  }
+
+  // Beside the checkpoints, where there are any. A disk that fails stops nobody.
+  void keep_look(const CurvePoint& point, std::uint64_t counted, const Evaluation& evaluation, bool best) {
+    const auto& folder = replica_.options().checkpoints.folder;
+    if (folder.empty()) return;
+    shared_.looks.push_back({point.step, counted, evaluation, point.seconds, point.training_loss});
+    auto written = best && shared_.fit.keep_best ? write_best(folder, point.step, shared_.result.state) : Status{};
+    if (written) written = write_looks(folder, shared_.looks);
+    if (!written && replica_.options().say)
+      replica_.options().say("the evaluation could not be kept: " + written.error().message);
+  }
+
+  Judge::Verdict validate(std::uint64_t version, std::uint64_t counted) {
     const auto evaluation = evaluate(HeldOut::validation);
     const std::lock_guard lock(shared_.judging);
     if (!evaluation) {
@@ -151,7 +223,7 @@ class FitOne {
     }
     // Once somebody concludes, the result stands, whoever is still looking at something.
     if (shared_.closed || evaluation->samples == 0) return {};
-    shared_.meter.add(*evaluation, version);
+    const auto point = shared_.meter.add(*evaluation, version);
     auto verdict = shared_.judge->judge(*evaluation, version);
     const bool newest = version >= shared_.looked_at;
     if (newest) shared_.looked_at = version;
@@ -160,6 +232,7 @@ class FitOne {
       shared_.result.version = version;
       if (shared_.fit.keep_best) shared_.result.state = model_->state();
     }
+    keep_look(point, counted, *evaluation, verdict.best);
     return verdict;
   }
 
@@ -168,16 +241,18 @@ class FitOne {
   void conclude() {
     const auto version = session_.committed();
     const auto account = session_.account();
+    const auto counted = account ? account->samples : 0;
     bool cut_short, look;
     {
       const std::lock_guard lock(shared_.judging);
+      catch_up(version, counted);
       // An end that nobody here asked for was asked for in another process.
       if (!shared_.ended && account && !account->stopped.empty()) shared_.ended = Ended::stopped;
       cut_short = shared_.ended == Ended::stopped;
       // A training that was ended by what a look said keeps what it found then, unless the last version is wanted.
       look = !cut_short && version > shared_.looked_at && !(shared_.ended && shared_.fit.keep_best);
     }
-    if (look) validate(version);
+    if (look) validate(version, counted);
     auto& result = shared_.result;
     {
       const std::lock_guard lock(shared_.judging);
@@ -200,6 +275,7 @@ class FitOne {
   Duration last_{};                  // how long the last whole computation took, without any slowness on purpose
   std::uint64_t lost_in_a_row_ = 0;  // steps that others were faster in
   bool whole_ = false;               // the present work was done to the end
+  bool was_chief_ = false;           // in the step before
   std::uint64_t steps_ = 0;
 };
 
@@ -219,7 +295,8 @@ Result<Fitted> conclusion(FitShared& shared, Result<Summary> summary) {
   const auto ended = shared.ended.value_or(Ended::finished);
   if (!shared.concluded) {
     const bool elsewhere = !shared.options.processes.join.empty() && !shared.claimed;
-    if (elsewhere) return Fitted{.summary = std::move(*summary), .ended = ended, .concluded = false};
+    if (elsewhere)
+      return Fitted{.summary = std::move(*summary), .ended = ended, .concluded = false, .drained = shared.drained};
     return Error{Code::peer_down, "the result could not be evaluated: " + why_nobody(*summary)};
   }
   auto& result = shared.result;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include "train/evaluations.h"
 #include "train/judge.h"
 #include "train/progress.h"
 #include "yoke/fit.h"
@@ -28,7 +29,10 @@ struct FitShared {
   std::optional<Judge> judge{};
   std::optional<Ended> ended{};
   std::uint64_t looked_at = 0;         // the newest version that was evaluated
+  bool caught_up = false;              // with what was looked at before this process was the chief
+  std::vector<Look> looks{};           // all so far, where they are kept on the disk
   bool closed = false;                 // the result stands
+  bool drained = false;                // this process's replica was asked to go
   Fitted result{};                     // validation, version and state of the best so far; at the end, everything
   std::atomic<bool> claimed{false};    // somebody has set out to conclude
   std::atomic<bool> concluded{false};  // and did

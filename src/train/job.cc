@@ -91,6 +91,12 @@ void Job::await_opener(std::size_t networks) {
   }
 }
 
+void Job::wind_up() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& cluster : clusters_) cluster->wind_up();
+  for (const auto& cluster : clusters_) cluster->await_disk();
+}
+
 cluster::Cluster* Job::lead() const {
   const std::lock_guard lock(mutex_);
   return clusters_.empty() ? nullptr : clusters_.front().get();

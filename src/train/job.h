@@ -41,6 +41,8 @@ class Job {
   // Waits until the opener has brought so many networks, or is gone, or the deadline passes: then the job hangs, for
   // all.
   void await_opener(std::size_t networks);
+  // Every replica of this process has left: checkpoints that are under way come to their end.
+  void wind_up();
   // The first network's, which counts samples and steps; null when none was attached.
   cluster::Cluster* lead() const;
 

@@ -26,6 +26,8 @@ class Judge {
   };
   // Evaluations in the order of their versions; one that comes late (of an older version) only joins the curve.
   Verdict judge(const Evaluation& evaluation, std::uint64_t version);
+  // The best version is not to be had any more.
+  void forget_best() { best_.reset(); }
 
  private:
   std::optional<double> target_;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <future>
 #include <map>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/scratch_folder.h"
 #include "cluster/house.h"
 #include "train/session.h"
 #include "train/toy_model.h"
@@ -23,25 +23,11 @@
 
 namespace yoke::train {
 
-// A folder for sockets.
-class Folder {
- public:
-  Folder() {
-    char name[] = "/tmp/yoke-test-XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // The servers of a job, each with its loop.
 class Servers {
  public:
   Servers(const std::string& transport, std::uint32_t count, bool record = false,
-          const std::optional<cluster::Lodging>& containers = {}) {
+          const std::optional<cluster::Lodging>& containers = {}, const Checkpoints& checkpoints = {}) {
     for (std::uint32_t i = 0; i < count; ++i) {
       auto& host = hosts_.emplace_back(std::make_unique<Host>());
       cluster::HouseOptions options;
@@ -52,6 +38,7 @@ class Servers {
       options.join = i ? join_ : "";
       options.workers = 1;
       options.containers = containers;
+      options.checkpoints = checkpoints;
       options.ended = [at = host.get()](const Status& status) {
         if (!at->told.exchange(true)) at->ended.set_value(status);
       };
@@ -93,7 +80,7 @@ class Servers {
     std::promise<Status> ended;
     std::atomic<bool> told{false};
   };
-  Folder folder_;
+  ScratchFolder folder_;
   std::string join_;
   std::vector<std::unique_ptr<Host>> hosts_;
 };

@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Transport, OverEach, testing::Values("shm", "unix", "tc
 
 TEST(Members, mirrored_hosts_its_slices_itself_and_gives_the_same_bits) {
   for (const std::string transport : {"shm", "unix"}) {
-    const Folder folder;
+    const ScratchFolder folder;
     const auto options = options_for(Strategy::mirrored, 3, 1);
     Ends ends;
     run_members(
@@ -72,7 +72,7 @@ TEST(Members, mirrored_hosts_its_slices_itself_and_gives_the_same_bits) {
 }
 
 TEST(Members, an_optimizer_of_ones_own_gets_the_mean_and_nothing_for_what_took_no_part) {
-  const Folder folder;
+  const ScratchFolder folder;
   auto options = options_for(Strategy::mirrored, 2, 1);
   options.epochs = 1;
   Ends ends;

@@ -12,7 +12,16 @@ void ProgressMeter::expect(std::uint64_t epoch_samples) {
   epoch_samples_ = epoch_samples;
 }
 
-std::uint64_t ProgressMeter::add(const wire::StepNews& news) {
+void ProgressMeter::go_on_from(std::uint64_t samples, std::vector<CurvePoint> curve) {
+  const std::lock_guard lock(mutex_);
+  state_.samples = std::max(state_.samples, samples);
+  last_samples_ = state_.samples;
+  if (!curve.empty()) seconds_before_ = curve.back().seconds;
+  evaluated_ = std::move(curve);
+  done_before_ = part_done();
+}
+
+void ProgressMeter::add(const wire::StepNews& news) {
   const std::lock_guard lock(mutex_);
   if (news.work_seconds > 0 && news.replica < options_.replicas)
     stragglers_.add(news.replica,
@@ -33,16 +42,16 @@ std::uint64_t ProgressMeter::add(const wire::StepNews& news) {
   state_.epoch = std::max(state_.epoch, news.epoch);
   const auto now = Clock::now();
   if (now - last_ >= fit_.every) report(now);
-  return state_.samples;
 }
 
-void ProgressMeter::add(const Evaluation& validation, std::uint64_t version) {
+CurvePoint ProgressMeter::add(const Evaluation& validation, std::uint64_t version) {
   const std::lock_guard lock(mutex_);
   state_.validation = validation;
-  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  const double seconds = seconds_before_ + std::chrono::duration<double>(Clock::now() - start_).count();
   evaluated_.push_back(
       {seconds, version, state_.samples, validation.loss, validation.accuracy, since_point_.mean_loss()});
   since_point_ = {};
+  return evaluated_.back();
 }
 
 void ProgressMeter::finish() {
@@ -63,7 +72,8 @@ void ProgressMeter::report(Clock::time_point now) {
   const double since = std::chrono::duration<double>(now - last_).count();
   state_.samples_per_second = since > 0 ? static_cast<double>(state_.samples - last_samples_) / since : 0;
   state_.done = part_done();
-  state_.seconds_left = state_.done > 0 ? state_.seconds / state_.done * (1 - state_.done) : 0;
+  const double here = state_.done - done_before_;
+  state_.seconds_left = here > 0 ? state_.seconds / here * (1 - state_.done) : 0;
   state_.loss = since_report_.mean_loss();
   state_.accuracy = since_report_.right / static_cast<double>(since_report_.seen);
   state_.mean_staleness = applied_ ? static_cast<double>(staleness_) / static_cast<double>(applied_) : 0;

@@ -18,10 +18,12 @@ class ProgressMeter {
 
   // How much data there is, once that is known; 0: it has no size.
   void expect(std::uint64_t epoch_samples);
-  // From any thread: what a replica did in a step, in this process or another. Returns the samples counted so far.
-  std::uint64_t add(const wire::StepNews& news);
+  // So many samples had counted before, and this is what was seen then.
+  void go_on_from(std::uint64_t samples, std::vector<CurvePoint> curve);
+  // From any thread: what a replica did in a step, in this process or another.
+  void add(const wire::StepNews& news);
   // An evaluation on held-out data, of this version.
-  void add(const Evaluation& validation, std::uint64_t version);
+  CurvePoint add(const Evaluation& validation, std::uint64_t version);
   // Reports what has not been reported yet.
   void finish();
 
@@ -50,6 +52,8 @@ class ProgressMeter {
   Stragglers stragglers_;
   FitProgress state_;
   std::uint64_t last_samples_ = 0;
+  double done_before_ = 0;     // how much of the job was done before this process began
+  double seconds_before_ = 0;  // and how long that had taken, as far as is known
   Stretch since_report_, since_point_;
   std::uint64_t staleness_ = 0, applied_ = 0;
   std::vector<CurvePoint> evaluated_, reported_;

@@ -36,8 +36,8 @@ TEST_F(Progress, news_of_all_replicas_add_up_whatever_process_they_come_from) {
   second.step = 3;
   second.epoch = 1;
   second.staleness = 2;
-  EXPECT_EQ(meter.add(first), 10u);
-  EXPECT_EQ(meter.add(second), 20u);
+  meter.add(first);
+  meter.add(second);
   meter.finish();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].step, 4u);
@@ -53,8 +53,8 @@ TEST_F(Progress, news_of_all_replicas_add_up_whatever_process_they_come_from) {
 TEST_F(Progress, what_did_not_count_is_not_in_the_mean) {
   ProgressMeter meter(options, fit);
   meter.add(news_of(0, 1));
-  EXPECT_EQ(meter.add(news_of(1, 100, wire::Fate::dropped)), 10u);
-  EXPECT_EQ(meter.add(news_of(1, 100, wire::Fate::refused)), 10u);
+  meter.add(news_of(1, 100, wire::Fate::dropped));
+  meter.add(news_of(1, 100, wire::Fate::refused));
   meter.finish();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].loss, 1);

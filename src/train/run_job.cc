@@ -5,6 +5,7 @@
 #include <system_error>
 #include <thread>
 
+#include "cluster/checkpointer.h"
 #include "cluster/local_cluster.h"
 #include "cluster/member.h"
 #include "cluster/terms.h"
@@ -31,18 +32,26 @@ Duration spin_for(const Options& options) {
   return options.replicas <= std::thread::hardware_concurrency() ? std::chrono::microseconds(100) : Duration::zero();
 }
 
-OpenCluster open_here(const Options& options, const wire::JobTerms& terms) {
-  return [&](std::uint32_t network, const Layout& layout) -> Result<std::unique_ptr<cluster::Cluster>> {
+OpenCluster open_here(const Options& options, const wire::JobTerms& terms, cluster::Checkpointer* checkpointer) {
+  return [&, checkpointer](std::uint32_t network, const Layout& layout) -> Result<std::unique_ptr<cluster::Cluster>> {
     auto mine = cluster::terms_of_network(terms, network);
     cluster::LocalOptions local{.deadline = options.deadline, .spin = spin_for(options)};
     if (mine.record) local.recorder = options.recorder;
+    local.say = options.say;
+    local.network = network;
+    local.about = options.processes.about;
+    local.checkpointer = checkpointer;
     return std::unique_ptr<cluster::Cluster>(
         std::make_unique<cluster::LocalCluster>(layout, std::move(mine), std::move(local)));
   };
 }
 
 Result<Summary> run_threads(const Options& options, const wire::JobTerms& terms, const Body& body) {
-  Job job(options, open_here(options, terms));
+  auto checkpointer = cluster::Checkpointer::open(options.checkpoints, true, options.say);
+  if (!checkpointer) return checkpointer.error();
+  Job job(options, open_here(options, terms, checkpointer->get()));
+  // Its callbacks are over before the clusters go.
+  const std::shared_ptr<void> first_to_go(nullptr, [&](void*) { checkpointer->reset(); });
   std::vector<std::optional<Error>> lost(options.replicas);
   const auto start = Clock::now();
   {
@@ -59,13 +68,14 @@ Result<Summary> run_threads(const Options& options, const wire::JobTerms& terms,
         job.leave(id, lost[id]->message);
       }
   }
+  job.wind_up();
   Summary summary;
   bool done = false;
   if (auto* lead = job.lead()) {
     const auto account = lead->account();
     if (!account) return account.error();
     summary = train::summary_of(*account);
-    done = account->done;
+    done = account->done && account->stopped != cluster::kEndsEarly;
   }
   summary.seconds = seconds_since(start);
   summary.replicas.resize(options.replicas);
@@ -99,8 +109,11 @@ Result<Summary> run_member(const Options& options, const wire::JobTerms& terms, 
                                        .listen = processes.listen,
                                        .hosts_shard = processes.hosts_shard,
                                        .hosts_of = processes.hosts_of,
+                                       .members = processes.members,
                                        .terms = terms,
                                        .deadline = options.deadline,
+                                       .checkpoints = options.checkpoints,
+                                       .say = options.say,
                                        .recorder = options.recorder,
                                        .credentials = std::move(*credentials)});
   if (!joined) return joined.error();

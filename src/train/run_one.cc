@@ -33,6 +33,9 @@ Summary summary_of(const wire::Account& account) {
   summary.least_counted = account.least_counted;
   summary.most_counted = account.most_counted;
   summary.stopped = account.stopped;
+  summary.degraded = account.degraded;
+  summary.checkpoint = account.checkpoint;
+  summary.checkpoint_problem = account.checkpoint_problem;
   for (const auto& from : account.replicas) {
     Summary::PerReplica to;
     to.applied = from.applied;
@@ -41,6 +44,7 @@ Summary summary_of(const wire::Account& account) {
     to.mean_staleness = from.applied ? static_cast<double>(from.staleness) / static_cast<double>(from.applied) : 0;
     to.mean_step_seconds = from.mean_step_seconds;
     to.lost = from.gone;
+    to.lives = std::max<std::uint64_t>(1, from.lives);
     summary.applied += from.applied;
     summary.dropped += from.dropped;
     summary.refused += from.refused;

@@ -29,6 +29,7 @@ Status Session::begin() {
     auto assignment = exchange_.begin();
     if (!assignment) return assignment.error();
     assignment_ = std::move(*assignment);
+    assignment_.sequence = ++begun_so_far_;  // a replica that joins again begins a new life, and its loop does not
     if (!assignment_.idle) break;
     if (const auto outcome = finish(); !outcome) return outcome.error();
   }

@@ -47,6 +47,7 @@ class Session {
   // When training is over (see Cluster).
   Result<bool> await_conclusion() { return cluster_.await_conclusion(replica_); }
   bool conclude() { return cluster_.conclude(replica_); }
+  bool drained() const { return cluster_.drained(replica_); }
   // To the chief, if that is in another process; and what the chief hears of the others (see Cluster::on_news).
   void tell(const wire::StepNews& news) { cluster_.tell(news); }
   void on_news(std::function<void(const wire::StepNews&)> call) { cluster_.on_news(std::move(call)); }
@@ -73,6 +74,7 @@ class Session {
   Turn* turn_;
   strategy::ClusterExchange exchange_;
   Assignment assignment_;
+  std::uint64_t begun_so_far_ = 0;
   std::chrono::steady_clock::time_point begun_;
   Time begun_on_clock_{};
   std::function<void(const Assignment&)> on_begin_;

@@ -358,7 +358,7 @@ class ContainersTest(unittest.TestCase):
                               "--steps", "1"), "a name has at most"),
                             (("launch", "--container", "x", "--join", "127.0.0.1:1", "--strategy", "mirrored",
                               "--model", "synthetic:1k:1ms", "--steps", "1"), "mirrored has none"),
-                            (("train", "--container", "x", "--join", "127.0.0.1:1", "--keep", "best", "--model",
+                            (("train", "--container", "x", "--join", "127.0.0.1:1", "--result", "best", "--model",
                               "synthetic:1k:1ms", "--steps", "1"), "the last version"),
                             (("serve", "--listen", "127.0.0.1:0", "--memory", "much"), "512M"),
                             (("serve", "--listen", "127.0.0.1:0", "--save-every", "5"), "--state DIR")):

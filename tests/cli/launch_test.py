@@ -158,7 +158,7 @@ class LaunchTest(unittest.TestCase):
 
     def test_the_same_bits_in_one_process_and_in_many(self):
         words = ("--data", "digits", "--model", "mlp", "--steps", "25", "--replicas", "3", "--deterministic", "--quiet",
-                 "--keep", "last")
+                 "--result", "last")
         for strategy in ("sync", "mirrored"):
             self.job("train", *words, "--strategy", strategy, "--save", "one.safetensors").wait()
             with open(self.path("one.safetensors"), "rb") as file:
@@ -211,7 +211,7 @@ class LaunchTest(unittest.TestCase):
         os.kill(job.role("replica 0"), signal.SIGKILL)
         text = job.wait()
         self.assertIn("replica 0 was ended by SIGKILL", text)
-        self.assertIn("replica 1 is the chief", text)
+        self.assertRegex(text, r"replica 1 \(.*\) is the chief")
         self.assertRegex(text, r"replica 0: .* LOST")
         self.assertIn("every promise held", text)
 
@@ -230,13 +230,63 @@ class LaunchTest(unittest.TestCase):
         self.assertIn("800 updates", text)
         self.assertIn("every promise held", text)
 
-    def test_a_replica_that_mirrored_cannot_do_without_is_named(self):
-        job = self.job("launch", "--replicas", "3", "--strategy", "mirrored", *self.LONG)
+    MIRRORED = ("--replicas", "3", "--strategy", "mirrored", "--model", "synthetic:200k:10ms", "--steps", "300",
+                "--history", "h.jsonl")
+
+    def lives_that_counted(self, replica):
+        """Of which gradients were applied, by the history."""
+        lives = set()
+        with open(self.path("h.jsonl")) as file:
+            for event in map(json.loads, file):
+                if event["event"] == "decided":
+                    lives |= {part["gradient"]["incarnation"] for part in event["record"]["applied"]
+                              if part["gradient"]["replica"] == replica}
+        return lives
+
+    def test_the_others_of_mirrored_go_on_without_a_killed_replica(self):
+        for replica in (2, 0):
+            with self.subTest(replica=replica):
+                job = self.job("launch", *self.MIRRORED)
+                self.reach(job.address(), 50)
+                os.kill(job.role(f"replica {replica}"), signal.SIGKILL)
+                text = job.wait()
+                self.assertIn(f"replica {replica} was ended by SIGKILL", text)
+                self.assertRegex(text, rf"replica {replica}: .* LOST")
+                self.assertIn("300 updates", text)
+                self.assertIn("every promise held", self.job("check", "h.jsonl").wait())
+
+    def test_a_killed_replica_of_mirrored_comes_again(self):
+        for replica, transport in ((1, "tcp"), (0, "shm")):
+            with self.subTest(replica=replica, transport=transport):
+                job = self.job("launch", *self.MIRRORED, "--restarts", "1", "--transport", transport)
+                self.reach(job.address(), 50)
+                os.kill(job.role(f"replica {replica}"), signal.SIGKILL)
+                job.until(rf"replica {replica} was ended by SIGKILL .*; restart 1 of 1 in 0.5 s")
+                self.assertIn("300 updates", job.wait())
+                self.assertEqual(len(self.lives_that_counted(replica)), 2)
+                self.assertIn("every promise held", self.job("check", "h.jsonl").wait())
+
+    def test_a_newcomer_takes_a_free_seat_of_mirrored(self):
+        words = ("replica", "--replicas", "3", "--strategy", "mirrored", "--model", "synthetic:200k:10ms", "--steps",
+                 "300")
+        jobs = [self.job(*words, "--join", "unix:r", "--replica", str(i), "--history", f"h{i}") for i in range(3)]
+        self.reach("unix:" + self.path("r"), 50)
+        jobs[1].end()
+        jobs.append(self.job(*words, "--join", "unix:r,unix:r.2", "--history", "h3"))
+        text = "".join(job.wait() for job in jobs if job is not jobs[1])
+        self.assertIn("300 updates", text)
+        self.assertIn("every promise held", self.job("check", "h0", "h1", "h2", "h3").wait())
+
+    def test_mirrored_is_lost_with_its_last_replica(self):
+        job = self.job("launch", *self.MIRRORED, "--restarts", "3", "--checkpoint", "kept")
         self.reach(job.address(), 50)
-        os.kill(job.role("replica 1"), signal.SIGKILL)
+        for pid in children(job.process.pid):
+            os.kill(pid, signal.SIGKILL)
         text = job.wait(status=1)
-        self.assertRegex(text, r"server 1 \(.*\)")
-        self.assertIn("replica 1 was ended by SIGKILL", text)
+        self.assertIn("no replica is left that has the state", text)
+        for replica in range(3):
+            self.assertRegex(text, rf"(?s)what failed:\n.*  replica {replica} was ended by SIGKILL .*what was saved:")
+        self.assertRegex(text, r"to go on:\n  yoke launch .*--resume kept\n")
 
     def test_a_job_that_hangs_ends_and_names_who_is_waited_for(self):
         for strategy in (("sync", "--spares", "0", "--servers", "2"), ("mirrored",)):
@@ -252,6 +302,33 @@ class LaunchTest(unittest.TestCase):
         os.kill(job.role("server 1"), signal.SIGKILL)
         text = job.wait(status=1)
         self.assertIn("server 1", text)
+
+    def test_an_early_end_says_what_failed_what_was_saved_and_how_to_go_on(self):
+        words = ("--replicas", "2", "--strategy", "sync", "--servers", "2", "--model", "synthetic:200k:10ms", "--steps",
+                 "8000", "--checkpoint", "my runs")
+        job = self.job("launch", *words)
+        self.reach(job.address(), 50)
+        pid = job.role("server 1")
+        os.kill(pid, signal.SIGKILL)
+        text = job.wait(status=1)
+        self.assertRegex(text, rf"(?s)the job ended early\nwhat failed:\n"
+                               rf".*  server 1 was ended by SIGKILL \(process {pid} on \S+\) at \d\d:\d\d:\d\d\n"
+                               rf".*what was saved:\n.*my runs.*to go on:\n")
+        self.assertIn("  yoke launch " + " ".join(words[:-1]) + " 'my runs' --resume 'my runs'\n", text)
+
+    def test_a_lost_replica_is_started_again_as_often_as_it_may(self):
+        job = self.job("launch", "--replicas", "2", "--spares", "1", "--strategy", "sync", "--restarts", "1", "--model",
+                       "synthetic:10k:10ms", "--steps", "600")
+        self.reach(job.address(), 20)
+        pid = job.role("replica 1")
+        os.kill(pid, signal.SIGKILL)
+        job.until(rf"replica 1 was ended by SIGKILL \(process {pid} on \S+\); restart 1 of 1 in 0.5 s")
+        job.until(r"(?s)restart 1 of 1 .*\[server 0\] replica 1 (?!is gone)")  # its next life is at the door
+        self.assertIn("600 updates", job.wait())
+
+    def test_a_program_s_checkpoints_are_the_launcher_s_business(self):
+        text = self.launch("--replicas", "1", "--", EXAMPLE, "--checkpoint", "here", status=2)
+        self.assertIn("before the `--`", text)
 
     def test_nobody_is_left_when_the_launcher_is_killed(self):
         job = self.job("launch", "--replicas", "3", "--strategy", "sync", "--servers", "2", "--model",

@@ -247,7 +247,7 @@ print(sorted(state))
         self.assertIn("mlp:64-32-10", shown)
         # Frozen parameters stay to the bit, the others move.
         self.train(*words, "--epochs", "1", "--init", self.path("m.safetensors"), "--freeze", "1.*", "--lr-of",
-                   "3.bias=0", "--save", self.path("n.safetensors"), "--keep", "last")
+                   "3.bias=0", "--save", self.path("n.safetensors"), "--result", "last")
         before, _ = read_safetensors(self.path("m.safetensors"))
         after, _ = read_safetensors(self.path("n.safetensors"))
         self.assertEqual(before["1.weight"], after["1.weight"])
