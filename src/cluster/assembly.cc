@@ -264,11 +264,11 @@ Result<wire::View> Assembly::lead(Links::Lock& lock, Time give_up) {
     }
     if (missing) links_.wake.wait_for(lock, kLook);
   }
+  if (view) tell(lock, *view);  // at once: who comes from now on was not reckoned with, and waits for the next
   std::vector<transport::ConnectionPtr> connections;
   for (auto& [replica, connection] : called) connections.push_back(std::move(connection));
   close(lock, std::move(connections));
-  if (elsewhere_) return Error{Code::peer_down, "the job goes on without this replica"};
-  if (view) tell(lock, *view);
+  if (!view && elsewhere_) return Error{Code::peer_down, "the job goes on without this replica"};
   return view;
 }
 

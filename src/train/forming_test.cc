@@ -101,6 +101,7 @@ TEST(Forming, newcomers_take_the_state_from_those_that_are_there) {
   Ends ends;
   enum class Fate { dies, stays, ends_it };
   std::atomic<int> deaths{0};
+  std::atomic<bool> in_vain{false};  // nobody is left who would end it
   const auto run = [&](std::uint32_t i, bool again, bool numbered, Fate fate) {
     auto mine = options;
     mine.processes.join = address(0);
@@ -116,11 +117,9 @@ TEST(Forming, newcomers_take_the_state_from_those_that_are_there) {
       auto& session = replica.open(model.layout(), model.places(), nullptr, false);
       int counted = 0;
       for (const auto& samples : replica.samples(kSamples, 4)) {
-        if (fate == Fate::dies && counted == kDiesAfter) {
-          ++deaths;
-          throw std::runtime_error("it dies here");
-        }
+        if (fate == Fate::dies && counted == kDiesAfter) throw std::runtime_error("it dies here");
         if (fate == Fate::ends_it && counted >= 3 * kDiesAfter && deaths == 4) session.stop("it has seen enough");
+        if (in_vain) session.stop("nobody else will");
         model.compute(samples, session.exchange());
         counted += !session.step().or_throw().dropped();
       }
@@ -128,16 +127,23 @@ TEST(Forming, newcomers_take_the_state_from_those_that_are_there) {
       ends.values[replica.id()] = model.values();
     });
   };
+  const auto lives_and_dies = [&](std::uint32_t i, bool again) {
+    const auto ended = run(i, again, true, Fate::dies);
+    ASSERT_FALSE(ended);
+    EXPECT_NE(ended.error().message.find("it dies here"), std::string::npos) << i << ": " << ended.error().message;
+    ++deaths;
+  };
   Result<Summary> stays = Error{Code::cancelled, ""}, last = stays;
   {
     std::jthread one([&] { stays = run(1, false, true, Fate::stays); });
     std::jthread zero([&] {
-      EXPECT_FALSE(run(0, false, true, Fate::dies));
-      EXPECT_FALSE(run(0, true, true, Fate::dies));
+      lives_and_dies(0, false);
+      lives_and_dies(0, true);
       last = run(0, true, false, Fate::ends_it);
+      in_vain = !last;
     });
-    EXPECT_FALSE(run(2, false, true, Fate::dies));
-    EXPECT_FALSE(run(2, true, true, Fate::dies));
+    lives_and_dies(2, false);
+    lives_and_dies(2, true);
   }
   ASSERT_TRUE(stays) << stays.error().message;
   ASSERT_TRUE(last) << last.error().message;
