@@ -26,7 +26,7 @@ class BlockUpdates {
   // Takes over what the optimizers of another remember; its plan and its groups are the same. Nothing runs on either.
   void go_on_from(BlockUpdates& former) { memories_ = std::move(former.memories_); }
   // What the optimizers remember, by replica where each has its own; else there is only replica 0's.
-  const std::map<wire::ReplicaId, OptimizerMemory>& memories() const { return memories_; }
+  std::map<wire::ReplicaId, OptimizerMemory>& memories() { return memories_; }
   OptimizerMemory& memory_of(wire::ReplicaId replica) {
     return memories_.try_emplace(replica, plan_, groups_, 2, shard_, allocate_).first->second;
   }

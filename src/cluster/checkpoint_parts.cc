@@ -20,7 +20,7 @@ void add_frozen(checkpoint::Part& part, std::uint32_t network, const Slot& slot,
 }
 
 void add_state(checkpoint::Part& part, std::uint32_t network, const Layout& layout, const core::BlockPlan& plan,
-               wire::ShardId shard, wire::ReplicaId whose, const OptimizerMemory& memory) {
+               wire::ShardId shard, wire::ReplicaId whose, OptimizerMemory& memory) {
   std::set<SlotId> counted;
   for (const auto id : plan.of_shard[shard]) {
     const auto& block = plan.blocks[id];

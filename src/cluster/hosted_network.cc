@@ -153,7 +153,7 @@ Slice HostedNetwork::slice(bool next) const {
   Slice slice;
   slice.standing = next ? shard_->standing_next() : shard_->standing() ? shard_->standing() : resumed_;
   auto& updates = store_->updates();
-  const auto& memory = updates.memory_of(0);
+  auto& memory = updates.memory_of(0);
   for (const auto id : plan_.of_shard[id_]) {
     const auto& block = plan_.blocks[id];
     const auto add = [&](std::uint32_t array, std::span<const float> values, std::shared_ptr<const void> keep) {
@@ -254,7 +254,7 @@ void HostedNetwork::capture(const core::Capture& capture) {
   }
   for (SlotId slot = 0; slot < frozen_.size(); ++slot)
     if (!frozen_[slot].empty()) add_frozen(part, network_, layout_.slots[slot], frozen_[slot], shared_from_this());
-  for (const auto& [whose, memory] : store_->updates().memories())
+  for (auto& [whose, memory] : store_->updates().memories())
     add_state(part, network_, layout_, plan_, id_, whose, memory);
   outlet_.save_part(*this, capture, std::move(part));
 }

@@ -39,8 +39,8 @@ std::uint64_t OptimizerMemory::prepare(wire::BlockId id, kernel::Block& block) {
     const auto& in = entry.arrays[entry.present * kernel::kMaxStates + i];
     auto& out = entry.arrays[next * kernel::kMaxStates + i];
     if (!in.memory) continue;
-    // Somebody holds it, and reads: it is his from now on.
-    if (out.memory.use_count() > 1) out = make(out.size);
+    // It is theirs, also if they let go of it by now: only the memory's owner knows that what they read was read.
+    if (out.given_out) out = make(out.size);
     block.state_in[i] = in.data();
     block.state_out[i] = out.data();
   }
@@ -56,25 +56,27 @@ std::vector<std::span<const float>> OptimizerMemory::present(wire::BlockId id) c
   return arrays;
 }
 
-std::vector<OptimizerMemory::Held> OptimizerMemory::hold(wire::BlockId id) const {
-  return held(id, entries_[id].present);
+std::vector<OptimizerMemory::Held> OptimizerMemory::hold(wire::BlockId id) {
+  return give_out(id, entries_[id].present);
 }
 
-std::vector<OptimizerMemory::Held> OptimizerMemory::hold_next(wire::BlockId id) const {
-  return held(id, (entries_[id].present + 1) % versions_);
+std::vector<OptimizerMemory::Held> OptimizerMemory::hold_next(wire::BlockId id) {
+  return give_out(id, (entries_[id].present + 1) % versions_);
 }
 
-std::vector<OptimizerMemory::Held> OptimizerMemory::held(wire::BlockId id, unsigned version) const {
+std::vector<OptimizerMemory::Held> OptimizerMemory::give_out(wire::BlockId id, unsigned version) {
   std::vector<Held> arrays;
   for (std::size_t i = 0; i < kernel::kMaxStates; ++i) {
-    auto array = entries_[id].arrays[version * kernel::kMaxStates + i];
+    auto& array = entries_[id].arrays[version * kernel::kMaxStates + i];
     if (!array.memory) continue;
     if (versions_ == 1) {
       const auto copy = make(array.size);
       std::copy_n(array.data(), array.size, copy.data());
-      array = copy;
+      arrays.push_back({copy.values(), copy.memory});
+    } else {
+      array.given_out = true;
+      arrays.push_back({array.values(), array.memory});
     }
-    arrays.push_back({array.values(), array.memory});
   }
   return arrays;
 }

@@ -30,14 +30,15 @@ class OptimizerMemory {
   // The present state, an array each, and how many updates made it.
   std::vector<std::span<const float>> present(wire::BlockId id) const;
   std::uint64_t updates(wire::BlockId id) const { return entries_[id].updates; }
-  // The same, to be held: an update of what is held writes elsewhere, or what is given out is a copy (in place).
+  // The same, to be held: the next update of what was given out writes elsewhere, or what is given out is a copy (in
+  // place).
   struct Held {
     std::span<const float> values;
     std::shared_ptr<const void> keep;
   };
-  std::vector<Held> hold(wire::BlockId id) const;
+  std::vector<Held> hold(wire::BlockId id);
   // What was written, and is not the present state yet.
-  std::vector<Held> hold_next(wire::BlockId id) const;
+  std::vector<Held> hold_next(wire::BlockId id);
   void restore(wire::BlockId id, std::uint64_t updates, std::span<const std::vector<float>> arrays);
   // The update is done: the written state is the present one.
   void advance(wire::BlockId id);
@@ -46,11 +47,12 @@ class OptimizerMemory {
   struct Array {
     std::shared_ptr<std::byte> memory;  // null: the optimizer has no such state
     std::size_t size = 0;
+    bool given_out = false;
     float* data() const { return reinterpret_cast<float*>(memory.get()); }
     std::span<const float> values() const { return {data(), size}; }
   };
   Array make(std::size_t size) const;
-  std::vector<Held> held(wire::BlockId id, unsigned version) const;
+  std::vector<Held> give_out(wire::BlockId id, unsigned version);
 
   struct Entry {
     // [version * kMaxStates + index]
