@@ -55,7 +55,8 @@ bool means_the_same(const Optimizer* then, const Optimizer& now) {
 }  // namespace
 
 Status load_state(const checkpoint::Checkpoint& from, std::uint32_t network, const Layout& layout,
-                  const core::BlockPlan& plan, wire::ShardId shard, wire::ReplicaId whose, OptimizerMemory& memory) {
+                  const core::BlockPlan& plan, wire::ShardId shard, wire::ReplicaId whose, OptimizerMemory& memory,
+                  std::atomic<std::uint64_t>& progress) {
   for (const auto id : plan.of_shard[shard]) {
     const auto& block = plan.blocks[id];
     const auto& slot = layout.slots[block.slot];
@@ -66,6 +67,7 @@ Status load_state(const checkpoint::Checkpoint& from, std::uint32_t network, con
     if (!means_the_same(optimizer_in(from, network, slot.name), layout.groups[slot.group])) continue;  // it begins anew
     for (std::uint32_t array = 0; array < arrays.size(); ++array) {
       arrays[array].resize(block.size);
+      progress.fetch_add(1, std::memory_order_relaxed);
       auto read = from.read({network, slot.name, Kind::state, whose, array}, block.offset, arrays[array]);
       if (!read) return read;
     }

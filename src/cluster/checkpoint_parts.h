@@ -1,6 +1,7 @@
 // Between a checkpoint and the blocks of a shard: what is written of them, and how they are filled from one.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 
@@ -23,8 +24,9 @@ void add_frozen(checkpoint::Part& part, std::uint32_t network, const Slot& slot,
 void add_state(checkpoint::Part& part, std::uint32_t network, const Layout& layout, const core::BlockPlan& plan,
                wire::ShardId shard, wire::ReplicaId whose, OptimizerMemory& memory);
 
-// Fills what the optimizer remembers of a shard's blocks.
+// Fills what the optimizer remembers of a shard's blocks; counts in `progress` what it has read.
 Status load_state(const checkpoint::Checkpoint& from, std::uint32_t network, const Layout& layout,
-                  const core::BlockPlan& plan, wire::ShardId shard, wire::ReplicaId whose, OptimizerMemory& memory);
+                  const core::BlockPlan& plan, wire::ShardId shard, wire::ReplicaId whose, OptimizerMemory& memory,
+                  std::atomic<std::uint64_t>& progress);
 
 }  // namespace yoke::cluster

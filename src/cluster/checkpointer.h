@@ -65,6 +65,9 @@ class Checkpointer {
   void discard(const core::Discard& discard);
   void announced();
 
+  // Runs in the disk's thread. What was not begun when this ends is not done.
+  void read(std::function<void()> work) { disk_.post(std::move(work)); }
+
   // --- how it goes ---
   struct Newest {
     std::string folder;         // empty: there is none

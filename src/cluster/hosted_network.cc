@@ -89,14 +89,14 @@ void HostedNetwork::restored(wire::Version version) {
   freeze();
 }
 
-Status HostedNetwork::load(const checkpoint::Checkpoint& from) {
+Status HostedNetwork::load(const checkpoint::Checkpoint& from, std::atomic<std::uint64_t>& progress) {
   const auto read = [&](const Slot& slot, std::uint64_t offset, std::span<float> out) {
+    progress.fetch_add(1, std::memory_order_relaxed);
     return from.read({network_, slot.name, checkpoint::Kind::values, 0, 0}, offset, out);
   };
   for (SlotId slot = 0; slot < frozen_.size(); ++slot)
     if (!frozen_[slot].empty())
       if (auto done = read(layout_.slots[slot], 0, frozen_[slot]); !done) return done;
-  initialised_ = true;
   if (!store_) return {};
   std::vector<float> values;
   for (const auto id : plan_.of_shard[id_]) {
@@ -109,9 +109,19 @@ Status HostedNetwork::load(const checkpoint::Checkpoint& from) {
   const bool per_replica = terms_.optimizer_state == OptimizerState::per_replica;
   for (const auto whose : from.memories(network_))
     if (per_replica ? whose < terms_.replicas : whose == 0)
-      if (auto done = load_state(from, network_, layout_, plan_, id_, whose, store_->updates().memory_of(whose)); !done)
+      if (auto done =
+              load_state(from, network_, layout_, plan_, id_, whose, store_->updates().memory_of(whose), progress);
+          !done)
         return done;
   return {};
+}
+
+void HostedNetwork::loaded(const Status& status) {
+  loading_ = false;
+  if (over_) return;
+  initialised_ = status.ok();
+  outlet_.loaded(*this, status);
+  if (initialised_ && !draining_) drain();
 }
 
 Status HostedNetwork::load(const Inheritance& from) {
@@ -274,7 +284,7 @@ checkpoint::NetworkFacts HostedNetwork::facts(core::Standing standing) const {
 void HostedNetwork::deliver(const wire::Address& to, core::Event event) {
   if (over_) return;
   inbox_.emplace_back(to, std::move(event));
-  if (!draining_) drain();
+  if (!draining_ && !loading_) drain();
 }
 
 void HostedNetwork::drain() {

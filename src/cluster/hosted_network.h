@@ -4,6 +4,7 @@
 // loop's thread but the passes, which the workers run.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -51,6 +52,8 @@ class Outlet {
   virtual void seal(HostedNetwork& network, const core::Seal& seal) = 0;
   virtual void discard(HostedNetwork& network, const core::Discard& discard) = 0;
   virtual void announce(HostedNetwork& network, const core::Announce& announce) = 0;
+  // What it goes on from has been read, or could not be.
+  virtual void loaded(HostedNetwork& network, const Status& status) = 0;
   // What the shard made, to its twin; `mirrored` answers.
   virtual void mirror(HostedNetwork& network, wire::Version version, Slice slice) = 0;
   virtual Time now() const = 0;
@@ -86,14 +89,18 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   Status bring(const wire::FirstValues& where, std::span<const float> values);
   void brought() { initialised_ = true; }
   bool initialised() const { return initialised_; }
+  bool loading() const { return loading_; }
   const std::vector<std::vector<float>>& frozen() const { return frozen_; }  // by slot; on the first server
   // Null: this server hosts no part of it.
   ShardStore* store() const { return store_.get(); }
   // The values and the optimizer's state have been put back from a file: nobody trains them, and so many updates are
   // behind them.
   void restored(wire::Version version);
-  // Values and state of the checkpoint whose standing it was made with. Before anything else.
-  Status load(const checkpoint::Checkpoint& from);
+  // Values and state of the checkpoint whose standing it was made with, before anything else: `begin_loading`; `load`
+  // from any thread, which counts what it has read in `progress`; `loaded`. What comes meanwhile waits.
+  void begin_loading() { loading_ = true; }
+  Status load(const checkpoint::Checkpoint& from, std::atomic<std::uint64_t>& progress);
+  void loaded(const Status& status);
   // The same, from the memory of those that formed the job anew.
   Status load(const Inheritance& from);
   // Takes over the values of one that is frozen, and the optimizer's state too where that means the same in both.
@@ -172,6 +179,7 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   std::unique_ptr<ShardStore> store_;
   std::vector<std::vector<float>> frozen_;
   bool initialised_ = false;
+  bool loading_ = false;
   bool over_ = false;
   wire::Version before_ = 0;  // updates by former jobs
   std::size_t passes_ = 0;    // that workers run

@@ -197,7 +197,8 @@ void House::done(std::uint64_t token, wire::ShardId by, const std::string& probl
 House::Capture House::capture(const std::string& name) const {
   Capture capture;
   if (const auto it = containers_.find(name); it != containers_.end())
-    for (const auto& [index, network] : it->second.networks()) capture.push_back(pin(network));
+    for (const auto& [index, network] : it->second.networks())
+      if (!network->loading()) capture.push_back(pin(network));
   return capture;
 }
 

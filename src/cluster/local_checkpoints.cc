@@ -31,10 +31,12 @@ Status LocalCluster::load(const Places& places) {
     if (layout_.slots[slot].frozen) frozen_.emplace_back(places[slot].begin(), places[slot].end());
   }
   const bool per_replica = terms_.optimizer_state == OptimizerState::per_replica;
+  std::atomic<std::uint64_t> nobody_watches{0};
   for (const auto whose : from->memories(options_.network))
     for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard)
       if (per_replica ? whose < terms_.replicas : whose == 0)
-        if (auto read = load_state(*from, options_.network, layout_, plan_, shard, whose, store_->memory_of(whose));
+        if (auto read = load_state(*from, options_.network, layout_, plan_, shard, whose, store_->memory_of(whose),
+                                   nobody_watches);
             !read)
           return read;
   return {};

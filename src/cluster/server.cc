@@ -100,7 +100,7 @@ Result<transport::Sink> Server::on_announced(transport::Connection& connection, 
   } else if (const auto* values = std::get_if<wire::FirstValues>(&*decoded)) {
     const auto network = networks_.find(values->network);
     if (peer->identity.role != Role::replica || peer->identity.id != 0 || network == networks_.end() ||
-        network->second->initialised() || message.payload > kMostAtOnce)
+        network->second->initialised() || network->second->loading() || message.payload > kMostAtOnce)
       return wrong("first values that nobody asked for");
   } else {
     return wrong("a payload where none belongs");
@@ -233,13 +233,36 @@ Status Server::take_in(wire::Open& open) {
     network->go_on_from(*kept->second);
     premises_.kept.erase(kept);
   } else if (checkpointer && checkpointer->resumed()) {
-    if (auto loaded = network->load(*checkpointer->resumed()); !loaded) return loaded;
+    load(network);
   }
-  if (checkpointer) checkpointer->expect_network(network->plan().shards());
+  if (checkpointer && !network->loading()) checkpointer->expect_network(network->plan().shards());
   for (const auto& [id, seat] : seats_)
     if (!seat.gone.empty()) network->down({id, seat.incarnation}, seat.gone);
   networks_.emplace(index, std::move(network));
   return {};
+}
+
+// A large part takes a while: the disk's thread reads it, so that this server stays to be heard.
+void Server::load(const std::shared_ptr<HostedNetwork>& network) {
+  network->begin_loading();
+  premises_.checkpointer->read(
+      [network, from = premises_.checkpointer->resumed(), progress = premises_.progress, &loop = premises_.loop] {
+        loop.post([network, status = network->load(*from, *progress)] { network->loaded(status); });
+      });
+}
+
+void Server::loaded(HostedNetwork& network, const Status& status) {
+  const auto index = network.number();
+  const auto peers = std::exchange(opening_[index], {});
+  if (status)
+    premises_.checkpointer->expect_network(network.plan().shards());
+  else
+    networks_.erase(index);
+  for (const auto& one : peers) {
+    const auto peer = one.lock();
+    if (!peer || peer->left) continue;
+    if (auto answered = status ? opened(*peer, network) : status; !answered) refuse(*peer, answered.error().message);
+  }
 }
 
 Status Server::on(Peer& peer, wire::Open& open) {
@@ -261,17 +284,23 @@ Status Server::on(Peer& peer, wire::Open& open) {
                                peer.identity.id)};
   }
   auto& network = *networks_.at(index);
+  if (!network.loading()) return opened(peer, network);
+  opening_[index].push_back(std::static_pointer_cast<Peer>(peer.connection->note));
+  return {};
+}
+
+Status Server::opened(Peer& peer, HostedNetwork& network) {
   if (const auto chief = seats_.find(0); chief != seats_.end() && chief->second.left && !network.initialised())
     return no_chief(chief->second.gone);
   peer.connection->grant(2 * network.shard_bytes());
   peer.connection->send(
-      wire::encode(wire::Opened{index, peer.identity.id == 0 && !network.initialised(), network.version()}));
+      wire::encode(wire::Opened{network.number(), peer.identity.id == 0 && !network.initialised(), network.version()}));
   return {};
 }
 
 Status Server::on(Peer& peer, const wire::FirstValues& values, const transport::Bytes& payload) {
   const auto it = networks_.find(values.network);
-  if (it == networks_.end() || peer.identity.id != 0 || it->second->initialised())
+  if (it == networks_.end() || peer.identity.id != 0 || it->second->initialised() || it->second->loading())
     return wrong("first values that nobody asked for");
   return it->second->bring(
       values, {reinterpret_cast<const float*>(payload.bytes.data()), payload.bytes.size() / sizeof(float)});
@@ -282,7 +311,7 @@ Status Server::on(Peer& peer, const wire::FirstValuesDone& done) {
   if (it == networks_.end()) return wrong("first values of a network that is not there");
   if (!peer.asked.insert(done.network).second) return wrong("first values that it has already");
   auto& network = *it->second;
-  if (peer.identity.id == 0 && !network.initialised()) {
+  if (peer.identity.id == 0 && !network.initialised() && !network.loading()) {
     network.brought();
     peer.connection->send(wire::encode(done));
     for (const auto& other : std::exchange(waiting_[done.network], {}))

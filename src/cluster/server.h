@@ -96,6 +96,7 @@ class Server : public transport::Handler, public Outlet {
   void seal(HostedNetwork& network, const core::Seal& seal) override;
   void discard(HostedNetwork& network, const core::Discard& discard) override;
   void announce(HostedNetwork& network, const core::Announce& announce) override;
+  void loaded(HostedNetwork& network, const Status& status) override;
   void mirror(HostedNetwork& network, wire::Version version, Slice slice) override;
   Time now() const override;
   void say(const std::string& text) override;
@@ -153,6 +154,8 @@ class Server : public transport::Handler, public Outlet {
   void handle(Peer& peer, wire::JobMessage message, transport::Bytes payload);
   std::shared_ptr<HostedNetwork> host(wire::Open& open, const std::optional<core::Standing>& standing);
   Status take_in(wire::Open& open);
+  void load(const std::shared_ptr<HostedNetwork>& network);
+  Status opened(Peer& peer, HostedNetwork& network);
   Status on(Peer& peer, wire::Open& open);
   Status on(Peer& peer, const wire::FirstValues& values, const transport::Bytes& payload);
   Status on(Peer& peer, const wire::FirstValuesDone& done);
@@ -182,6 +185,7 @@ class Server : public transport::Handler, public Outlet {
   std::map<wire::ReplicaId, Seat> seats_;
   Networks networks_;
   std::map<std::uint32_t, std::vector<std::weak_ptr<Peer>>> waiting_;  // for the first values, by network
+  std::map<std::uint32_t, std::vector<std::weak_ptr<Peer>>> opening_;  // networks that are being loaded
   std::optional<wire::Life> chief_;
   std::optional<Status> ending_;  // it is, and how
   bool all_told_ = false;         // everybody has gone, or had the time for it

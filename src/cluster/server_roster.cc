@@ -209,7 +209,7 @@ void Server::gone(Peer& peer, const std::string& reason) {
       for (const auto& [index, network] : networks_) network->down({id, peer.identity.incarnation}, reason);
       if (id == 0 && !ending_ && !refusing_all_)
         for (const auto& [index, network] : networks_)
-          if (!network->initialised()) {
+          if (!network->initialised() && !network->loading()) {
             const auto why = no_chief(reason);
             refuse_all(why.message);
             end(why);

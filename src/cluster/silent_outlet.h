@@ -15,6 +15,7 @@ class SilentOutlet : public Outlet {
   void seal(HostedNetwork&, const core::Seal&) override {}
   void discard(HostedNetwork&, const core::Discard&) override {}
   void announce(HostedNetwork&, const core::Announce&) override {}
+  void loaded(HostedNetwork&, const Status&) override {}
   void mirror(HostedNetwork&, wire::Version, Slice) override {}
   Time now() const override { return {}; }
   void say(const std::string&) override {}
