@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +26,8 @@ class Disk {
   virtual Status make_folder(const std::string& path) = 0;
   // A file of these parts, one behind the other; what was there before is replaced, not kept until it is done.
   virtual Status write(const std::string& path, std::span<const std::span<const std::byte>> parts) = 0;
+  // Called between the pieces of what takes long: a disk that has time lets its thread rest here.
+  virtual void breathe() {}
   virtual Status flush_file(const std::string& path) = 0;
   virtual Status flush_folder(const std::string& path) = 0;
   // Within one folder; there is nothing yet of the new name.
@@ -42,5 +46,7 @@ class Disk {
 
 // This machine's. From any thread.
 Disk& posix_disk();
+// The same, for what has time: `rest` is called between pieces.
+std::unique_ptr<Disk> unhurried_disk(std::function<void()> rest);
 
 }  // namespace yoke::checkpoint

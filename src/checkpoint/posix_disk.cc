@@ -62,7 +62,9 @@ int flush(int descriptor) {
   return 0;
 }
 
-class PosixDisk final : public Disk {
+constexpr std::size_t kPiece = 1u << 20;  // that is written in one go
+
+class PosixDisk : public Disk {
  public:
   Status make_folder(const std::string& path) override {
     if (::mkdir(path.c_str(), 0777) == 0) return {};
@@ -76,7 +78,13 @@ class PosixDisk final : public Disk {
     Opened file(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
     if (!file.ok()) return failed(path, "written", errno);
     int problem = 0;
-    for (std::size_t i = 0; i < parts.size() && problem == 0; ++i) problem = write_all(file.get(), parts[i]);
+    for (auto part : parts)
+      while (!part.empty() && problem == 0) {
+        const auto piece = part.first(std::min(part.size(), kPiece));
+        problem = write_all(file.get(), piece);
+        part = part.subspan(piece.size());
+        breathe();
+      }
     if (const int closing = file.close(); problem == 0) problem = closing;
     return problem == 0 ? Status{} : failed(path, "written", problem);
   }
@@ -146,11 +154,24 @@ class PosixDisk final : public Disk {
   }
 };
 
+class UnhurriedDisk final : public PosixDisk {
+ public:
+  explicit UnhurriedDisk(std::function<void()> rest) : rest_(std::move(rest)) {}
+  void breathe() override { rest_(); }
+
+ private:
+  const std::function<void()> rest_;
+};
+
 }  // namespace
 
 Disk& posix_disk() {
   static PosixDisk disk;
   return disk;
+}
+
+std::unique_ptr<Disk> unhurried_disk(std::function<void()> rest) {
+  return std::make_unique<UnhurriedDisk>(std::move(rest));
 }
 
 }  // namespace yoke::checkpoint

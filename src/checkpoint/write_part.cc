@@ -83,7 +83,7 @@ class File {
   Result<ListedFile> write(Disk& disk, const std::string& path) {
     const auto header = model_header_text(infos_, {});
     if (!header) return Error{header.error().code, fmt::format("{}: {}", path, header.error().message)};
-    sum_up(std::as_bytes(std::span(*header)));
+    sum_up(disk, std::as_bytes(std::span(*header)));
     bytes_.insert(bytes_.begin(), std::as_bytes(std::span(*header)));
     listed_.bytes = header->size() + at_;
     if (auto status = disk.write(path, bytes_); !status) return status.error();
@@ -94,7 +94,7 @@ class File {
 
  private:
   // The tensors' sums and the file's in one go over the bytes: what the second reads is in the cache.
-  void sum_up(std::span<const std::byte> header) {
+  void sum_up(Disk& disk, std::span<const std::byte> header) {
     wire::Checksum whole;
     whole.add(header);
     auto bytes = bytes_.begin();
@@ -103,6 +103,7 @@ class File {
       for (auto left = (tensor.end - tensor.begin) * sizeof(float); left > 0; left -= bytes++->size()) {
         sum.add(*bytes);
         whole.add(*bytes);
+        disk.breathe();
       }
       tensor.sum = sum.value();
     }

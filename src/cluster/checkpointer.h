@@ -16,6 +16,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/lock.h"
 #include "checkpoint/write.h"
+#include "cluster/pace.h"
 #include "cluster/workers.h"
 #include "core/effects.h"
 #include "yoke/options.h"
@@ -79,6 +80,9 @@ class Checkpointer {
   bool has(wire::Version version) const;
   // Is anything on its way to the disk?
   bool busy() const;
+  // Nothing is trained any more: what is on its way is waited for.
+  void hurry() { pace_.hurry(); }
+  ~Checkpointer() { hurry(); }
 
  private:
   struct Gathered {  // of one shard's part: what the networks have brought
@@ -121,7 +125,9 @@ class Checkpointer {
   std::set<std::uint64_t> failed_;            // tokens of checkpoints that will not be
   std::size_t at_work_ = 0;                   // for the disk's thread
   Newest newest_;
-  Workers disk_;  // last: it waits for what uses the rest
+  Pace pace_;
+  const std::unique_ptr<checkpoint::Disk> unhurried_;  // what parts are written to
+  Workers disk_;                                       // last: it waits for what uses the rest
 };
 
 }  // namespace yoke::cluster

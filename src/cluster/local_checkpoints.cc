@@ -111,6 +111,7 @@ void LocalCluster::wind_up() {
 }
 
 void LocalCluster::await_disk() {
+  if (options_.checkpointer) options_.checkpointer->hurry();
   Lock lock(mutex_);
   const auto give_up = now() + kLastOne;
   while (sequencer_.checkpointing() && now() < give_up) wake_.wait_for(lock, give_up - now());

@@ -36,6 +36,7 @@ void Server::consider_a_checkpoint() {
     if (const auto request = checkpointer->due(committed, transport::Loop::now())) take_checkpoint(*request);
   } else if (!last_taken_ && (networks_.size() == 1 || nobody_trains_)) {
     last_taken_ = true;
+    checkpointer->hurry();
     if (!checkpointer->has(committed)) take_checkpoint({checkpointer->request(committed).token, 0});
   }
 }
@@ -57,9 +58,10 @@ void Server::drain(wire::ReplicaId id, const std::string& reason, Answer then) {
 
 // The end has to wait for what is on its way to the disk, but not for ever.
 bool Server::has_to_wait_for_checkpoint() {
-  const auto* checkpointer = premises_.checkpointer;
+  auto* checkpointer = premises_.checkpointer;
   if (!checkpointer || !checkpointer->writes() || waited_) return false;
   if (!checkpoint_wait_until_) {
+    checkpointer->hurry();
     checkpoint_wait_until_ = transport::Loop::now() + kLastOne;
     // Nobody trains any more: what there is, is kept. Networks that follow the first are left where they are.
     if (first() && began_)
