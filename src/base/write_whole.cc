@@ -9,20 +9,12 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/write_all.h"
+
 namespace yoke {
 namespace {
 
 // Every call here answers 0, or the errno that says why not.
-int write_all(int out, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const auto wrote = ::write(out, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return errno;
-    bytes = bytes.subspan(static_cast<std::size_t>(wrote));
-  }
-  return 0;
-}
-
 int write_flushed(const std::string& file, std::span<const std::span<const std::byte>> parts) {
   // Truncates what a process of the same number may have left here when it was killed.
   const int out = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/write_all.h"
 #include "checkpoint/disk.h"
 
 namespace yoke::checkpoint {
@@ -46,16 +47,6 @@ class Opened {
 };
 
 // Answers 0, or the errno that says why not.
-int write_all(int out, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const auto wrote = ::write(out, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return errno;
-    bytes = bytes.subspan(static_cast<std::size_t>(wrote));
-  }
-  return 0;
-}
-
 int flush(int descriptor) {
   while (::fsync(descriptor) != 0)
     if (errno != EINTR) return errno;

@@ -316,6 +316,38 @@ class LaunchTest(unittest.TestCase):
                                rf".*what was saved:\n.*my runs.*to go on:\n")
         self.assertIn("  yoke launch " + " ".join(words[:-1]) + " 'my runs' --resume 'my runs'\n", text)
 
+    def test_killed_as_a_whole_it_goes_on_to_the_very_same_model(self):
+        words = ("--data", "digits", "--model", "mlp", "--epochs", "8", "--replicas", "3", "--strategy", "sync",
+                 "--servers", "2", "--deterministic", "--result", "last", "--save")
+        self.launch(*words, "undisturbed.safetensors")
+        keeps = ("--checkpoint", "kept", "--every", "5steps")
+        job = self.job("launch", *words, "model.safetensors", *keeps)
+        job.until(r"checkpoint of version [1-9]\d+: kept")
+        for pid in (job.process.pid, *children(job.process.pid)):
+            os.kill(pid, signal.SIGKILL)
+        job.wait(status=-signal.SIGKILL)
+        self.assertFalse(os.path.exists(self.path("model.safetensors")))
+        self.assertIn("going on from kept", self.launch(*words, "model.safetensors", *keeps, "--resume", "kept"))
+        with open(self.path("undisturbed.safetensors"), "rb") as one, open(self.path("model.safetensors"), "rb") as two:
+            self.assertEqual(one.read(), two.read())
+
+    def test_a_full_disk_holds_nobody_up(self):
+        os.mkdir(self.path("small"))
+        if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=5m", "none", self.path("small")],
+                                               capture_output=True).returncode != 0:
+            self.skipTest("no file system can be mounted here")
+        self.addCleanup(subprocess.run, ["umount", "-l", self.path("small")])
+        # Values and momentum have 1.6 MB: the third checkpoint finds no room beside the two that are kept.
+        text = self.launch("--replicas", "2", "--strategy", "sync", "--servers", "2", "--model", "synthetic:200k:10ms",
+                           "--steps", "100", "--momentum", "0.9", "--checkpoint", "small/kept", "--every", "20steps",
+                           "--keep", "5", "--report", "report.json")
+        self.assertIn("100 updates", text)
+        self.assertRegex(text, r"the checkpoint failed: .*small/kept.*No space left on device: make room there.*; "
+                               r"training goes on, and the last good one stays")
+        with open(self.path("report.json")) as file:
+            self.assertIn("No space left on device", file.read())
+        self.assertIn("whole", self.job("inspect", "small/kept").wait())
+
     def test_a_lost_replica_is_started_again_as_often_as_it_may(self):
         job = self.job("launch", "--replicas", "2", "--spares", "1", "--strategy", "sync", "--restarts", "1", "--model",
                        "synthetic:10k:10ms", "--steps", "600")
