@@ -134,7 +134,8 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   bool busy() const { return passes_ > 0; }
   // Lets go of all but its values and what the optimizer remembers; when it is frozen and not busy.
   void keep_values_only();
-  // Updates that its values have behind them, in this job and in those before.
+  // Updates that its values had behind them when this job began with them; and that they have by now.
+  wire::Version began_with() const { return before_ + (resumed_ ? resumed_->version : 0); }
   wire::Version version() const { return before_ + (store_ ? store_->version() : 0); }
 
   // --- on the first server ---

@@ -139,8 +139,7 @@ void RemoteCluster::begin_again() {
 Status RemoteCluster::check_versions() const {
   const auto& first = kept_.at(0);
   for (const auto& [shard, here] : kept_) {
-    // Where it joins again, the servers may be one step apart.
-    if (joined() || (here.version == first.version && here.bring_values == first.bring_values)) continue;
+    if (here.version == first.version && here.bring_values == first.bring_values) continue;
     if (links_.options.container.empty())
       return Error{Code::refused,
                    fmt::format("the servers go on from different checkpoints: server 0 has version {}, server {} has "

@@ -293,8 +293,8 @@ Status Server::opened(Peer& peer, HostedNetwork& network) {
   if (const auto chief = seats_.find(0); chief != seats_.end() && chief->second.left && !network.initialised())
     return no_chief(chief->second.gone);
   peer.connection->grant(2 * network.shard_bytes());
-  peer.connection->send(
-      wire::encode(wire::Opened{network.number(), peer.identity.id == 0 && !network.initialised(), network.version()}));
+  peer.connection->send(wire::encode(
+      wire::Opened{network.number(), peer.identity.id == 0 && !network.initialised(), network.began_with()}));
   return {};
 }
 

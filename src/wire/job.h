@@ -91,7 +91,7 @@ struct Open {
 struct Opened {
   std::uint32_t network = 0;
   bool bring_values = false;
-  Version version = 0;  // how many updates its values have behind them: not 0 where a container kept them
+  Version version = 0;  // updates that its values had behind them when this job began with them
 };
 
 // One block's first values, from the chief; the payload is the values. A slot that is not trained travels in pieces as
