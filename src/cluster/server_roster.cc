@@ -205,7 +205,7 @@ void Server::gone(Peer& peer, const std::string& reason) {
       auto& seat = seats_[id];
       seat.left = true;
       seat.well = peer.well;
-      seat.gone = done ? "" : reason;
+      seat.gone = done ? "" : drained_.contains(id) ? "it was drained" : reason;
       if (networks_.empty()) say(fmt::format("{} has left: {}", in_words(peer.identity), reason));  // else those say it
       for (const auto& [index, network] : networks_) network->down({id, peer.identity.incarnation}, reason);
       if (id == 0 && !ending_ && !refusing_all_)

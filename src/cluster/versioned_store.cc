@@ -39,7 +39,7 @@ void VersionedStore::detach(wire::ReplicaId replica, bool) { seats_.at(replica).
 
 std::map<wire::ReplicaId, OptimizerMemory*> VersionedStore::memories() {
   std::map<wire::ReplicaId, OptimizerMemory*> all;
-  for (const auto& [replica, memory] : updates_.memories()) all[replica] = &updates_.memory_of(replica);
+  for (auto& [replica, memory] : updates_.memories()) all[replica] = &memory;
   return all;
 }
 
