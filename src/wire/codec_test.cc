@@ -26,31 +26,31 @@ constexpr bool kOneOf = (std::is_same_v<T, Others> || ...);
 // values below have to be told.
 template <class T>
 auto fields(const T& value) {
-  if constexpr (kOneOf<T, ChiefNow, Concluded, AskAccount, Average>) {
+  if constexpr (kOneOf<T, ChiefNow, Concluded, AskAccount, AskServers, Average>) {
     static_assert(std::is_empty_v<T>);
     return std::tuple<>();
-  } else if constexpr (kOneOf<T, Refusal, FirstValuesDone, StopNow, Settled, Commit, Fence, Containers>) {
+  } else if constexpr (kOneOf<T, Refusal, FirstValuesDone, StopNow, Settled, Commit, Fence, Containers, Filled>) {
     const auto& [a] = value;
     return std::tie(a);
   } else if constexpr (kOneOf<T, Welcome, Life, GradientId, Done, Pull, Reduced, Scale, Address, Layout, BatchChange,
-                              PiecesHeld, Elsewhere, View::Seat>) {
+                              PiecesHeld, Elsewhere, View::Seat, Host, ServerView::Network, Recall>) {
     const auto& [a, b] = value;
     return std::tie(a, b);
   } else if constexpr (kOneOf<T, Opened, BlockValues, Leaving, Range, Hello, OrderDone, Turned, Parameters, Measured>) {
     const auto& [a, b, c] = value;
     return std::tie(a, b, c);
   } else if constexpr (kOneOf<T, FirstValues, Open, Enclosed, Assign, Post, ServerAccount, SGD, View::Network,
-                              PiecesDone, Muster>) {
+                              PiecesDone, Muster, ServerView::Shard>) {
     const auto& [a, b, c, d] = value;
     return std::tie(a, b, c, d);
   } else if constexpr (kOneOf<T, Verdict, Push, StaleOptions, Slot, Adagrad, Adam, AdamW, Snapshot, Order, PartSaved,
-                              LedgerStanding>) {
+                              LedgerStanding, Mean, BackupNews>) {
     const auto& [a, b, c, d, e] = value;
     return std::tie(a, b, c, d, e);
-  } else if constexpr (kOneOf<T, Contribution, ScheduleOptions, RMSProp, Standing, Piece, Holding, View>) {
+  } else if constexpr (kOneOf<T, Contribution, ScheduleOptions, RMSProp, Standing, Piece, Holding, View, Attend>) {
     const auto& [a, b, c, d, e, f] = value;
     return std::tie(a, b, c, d, e, f);
-  } else if constexpr (kOneOf<T, Report>) {
+  } else if constexpr (kOneOf<T, Report, ServerView>) {
     const auto& [a, b, c, d, e, f, g] = value;
     return std::tie(a, b, c, d, e, f, g);
   } else if constexpr (kOneOf<T, ContainerAccount>) {
@@ -225,6 +225,16 @@ std::vector<Message> messages() {
           PartSaved{1, 77, false, 0, "no space"}};
 }
 
+ServerView server_view() {
+  return {5,
+          2,
+          4,
+          500,
+          {{{3, "one:7070"}, Host{4, "two:7070"}, true, 1}, {{5, "three:7070"}, {}}},
+          {{40, standing()}, {}},
+          true};
+}
+
 std::vector<JobMessage> job_messages() {
   std::vector<JobMessage> all{
       Welcome{3, {"one:7070", "two:7070"}},
@@ -256,7 +266,16 @@ std::vector<JobMessage> job_messages() {
       PiecesHeld{1, 40},
       Muster{3, {{3, 1, 2, 4, 40, standing()}, {2, 0, 1, 4, 39, {}}}, true, "replica 1 is gone"},
       Elsewhere{4, "one:7070"},
-      View{5, 4, 2, 1, {{2, "one:7070"}, {3, "two:7070"}}, {{40, standing(), {0, 0}, layout()}}}};
+      View{5, 4, 2, 1, {{2, "one:7070"}, {3, "two:7070"}}, {{40, standing(), {0, 0}, layout()}}},
+      server_view(),
+      ServerView{.number = 1, .shards = {{{3, "one:7070"}, {}}}},
+      Attend{server_view(), 4, 2, {{3, 1, 2, 4, 40, standing()}}, 500, "server 1 is gone"},
+      Attend{},
+      BackupNews{5, 1, 77, 2, "it is gone"},
+      Recall{5, "server 1 is gone"},
+      AskServers{},
+      Mean{1, 40, 7, 0.5, 3},
+      Filled{5}};
   for (auto& message : messages()) all.emplace_back(Post{1, kReplica, kShard, std::move(message)});
   return all;
 }

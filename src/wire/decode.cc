@@ -587,6 +587,54 @@ View get(const pb::View& in, Doubt& doubt) {
   return view;
 }
 
+Host get(const pb::Host& in, Doubt& doubt) { return {in.life(), get(in.listens(), doubt)}; }
+
+ServerView::Shard get(const pb::ServerView::Shard& in, Doubt& doubt) {
+  doubt.unless(in.has_primary(), "a shard has no primary");
+  ServerView::Shard shard{get(in.primary(), doubt), {}, in.filled(), in.since()};
+  if (in.has_backup()) shard.backup = get(in.backup(), doubt);
+  return shard;
+}
+
+ServerView::Network get(const pb::ServerView::Network& in, Doubt& doubt) {
+  return {in.version(), standing_of(in, doubt)};
+}
+
+ServerView get(const pb::ServerView& in, Doubt& doubt) {
+  ServerView view{in.number(),
+                  in.revision(),
+                  in.from(),
+                  {},
+                  get_all<ServerView::Shard>(in.shards(), doubt),
+                  get_all<ServerView::Network>(in.networks(), doubt),
+                  in.over()};
+  if (in.has_restore()) view.restore = in.restore();
+  doubt.unless(!view.shards.empty(), "a view without shards");
+  return view;
+}
+
+Attend get(const pb::Attend& in, Doubt& doubt) {
+  Attend attend{{}, in.laid_down(),        in.laid_revision(), get_all<Holding>(in.holdings(), doubt),
+                {}, doubt.reason(in.why())};
+  if (in.has_serves()) attend.serves = get(in.serves(), doubt);
+  if (in.has_checkpoint()) attend.checkpoint = in.checkpoint();
+  return attend;
+}
+
+BackupNews get(const pb::BackupNews& in, Doubt& doubt) {
+  return {in.view(), doubt.between(0, in.shard(), kMaxMembers - 1, "a shard"), in.backup(), in.since(),
+          doubt.reason(in.lost())};
+}
+
+Recall get(const pb::Recall& in, Doubt& doubt) { return {in.view(), doubt.reason(in.why())}; }
+
+Mean get(const pb::Mean& in, Doubt& doubt) {
+  doubt.unless(std::isfinite(in.rate()), "a rate is not finite");
+  return {in.network(), in.version(), in.block(), in.rate(), doubt.replica(in.whose())};
+}
+
+Filled get(const pb::Filled& in, Doubt&) { return {in.network()}; }
+
 JobMessage get(const pb::JobMessage& in, Doubt& doubt) {
   switch (in.kind_case()) {
     case pb::JobMessage::kWelcome:
@@ -641,6 +689,20 @@ JobMessage get(const pb::JobMessage& in, Doubt& doubt) {
       return get(in.elsewhere(), doubt);
     case pb::JobMessage::kView:
       return get(in.view(), doubt);
+    case pb::JobMessage::kServerView:
+      return get(in.server_view(), doubt);
+    case pb::JobMessage::kAttend:
+      return get(in.attend(), doubt);
+    case pb::JobMessage::kBackupNews:
+      return get(in.backup_news(), doubt);
+    case pb::JobMessage::kRecall:
+      return get(in.recall(), doubt);
+    case pb::JobMessage::kAskServers:
+      return AskServers{};
+    case pb::JobMessage::kMean:
+      return get(in.mean(), doubt);
+    case pb::JobMessage::kFilled:
+      return get(in.filled(), doubt);
     case pb::JobMessage::KIND_NOT_SET:
       break;
   }

@@ -9,7 +9,7 @@ namespace {
 // What is sent for an enumerator is its number.
 static_assert(int{pb::ROLE_SERVER} == int(Role::server) && int{pb::ROLE_REPLICA} == int(Role::replica) &&
               int{pb::ROLE_WATCHER} == int(Role::watcher) && int{pb::ROLE_KEEPER} == int(Role::keeper) &&
-              int{pb::ROLE_MEMBER} == int(Role::member));
+              int{pb::ROLE_MEMBER} == int(Role::member) && int{pb::ROLE_COORDINATOR} == int(Role::coordinator));
 static_assert(int{pb::Enclosed::BEGINS} == int(Enclosed::Kind::begins) &&
               int{pb::Enclosed::SAYS} == int(Enclosed::Kind::says) &&
               int{pb::Enclosed::ENDS} == int(Enclosed::Kind::ends));
@@ -514,20 +514,21 @@ void put(const PiecesHeld& held, pb::JobMessage* message) {
   message->mutable_pieces_held()->set_of(held.of);
 }
 
+void put(const Holding& holding, pb::Holding* out) {
+  out->set_view(holding.view);
+  out->set_network(holding.network);
+  out->set_shard(holding.shard);
+  out->set_shards(holding.shards);
+  out->set_version(holding.version);
+  if (holding.standing) put(*holding.standing, out->mutable_standing());
+}
+
 void put(const Muster& muster, pb::JobMessage* message) {
   auto* out = message->mutable_muster();
   out->set_view(muster.view);
   out->set_why(cut(muster.why));
   out->set_chief(muster.chief);
-  for (const auto& holding : muster.holdings) {
-    auto* one = out->add_holdings();
-    one->set_view(holding.view);
-    one->set_network(holding.network);
-    one->set_shard(holding.shard);
-    one->set_shards(holding.shards);
-    one->set_version(holding.version);
-    if (holding.standing) put(*holding.standing, one->mutable_standing());
-  }
+  for (const auto& holding : muster.holdings) put(holding, out->add_holdings());
 }
 
 void put(const Elsewhere& elsewhere, pb::JobMessage* message) {
@@ -554,6 +555,70 @@ void put(const View& view, pb::JobMessage* message) {
     put(network.layout, one->mutable_layout());
   }
 }
+
+void put(const Host& host, pb::Host* out) {
+  out->set_life(host.life);
+  out->set_listens(host.listens);
+}
+
+void put(const ServerView& view, pb::ServerView* out) {
+  out->set_number(view.number);
+  out->set_revision(view.revision);
+  out->set_from(view.from);
+  out->set_over(view.over);
+  if (view.restore) out->set_restore(*view.restore);
+  for (const auto& shard : view.shards) {
+    auto* one = out->add_shards();
+    put(shard.primary, one->mutable_primary());
+    if (shard.backup) put(*shard.backup, one->mutable_backup());
+    one->set_filled(shard.filled);
+    one->set_since(shard.since);
+  }
+  for (const auto& network : view.networks) {
+    auto* one = out->add_networks();
+    one->set_version(network.version);
+    if (network.standing) put(*network.standing, one->mutable_standing());
+  }
+}
+
+void put(const ServerView& view, pb::JobMessage* message) { put(view, message->mutable_server_view()); }
+
+void put(const Attend& attend, pb::JobMessage* message) {
+  auto* out = message->mutable_attend();
+  if (attend.serves) put(*attend.serves, out->mutable_serves());
+  out->set_laid_down(attend.laid_down);
+  out->set_laid_revision(attend.laid_revision);
+  for (const auto& holding : attend.holdings) put(holding, out->add_holdings());
+  if (attend.checkpoint) out->set_checkpoint(*attend.checkpoint);
+  out->set_why(cut(attend.why));
+}
+
+void put(const BackupNews& news, pb::JobMessage* message) {
+  auto* out = message->mutable_backup_news();
+  out->set_view(news.view);
+  out->set_shard(news.shard);
+  out->set_backup(news.backup);
+  out->set_since(news.since);
+  out->set_lost(cut(news.lost));
+}
+
+void put(const Recall& recall, pb::JobMessage* message) {
+  message->mutable_recall()->set_view(recall.view);
+  message->mutable_recall()->set_why(cut(recall.why));
+}
+
+void put(const AskServers&, pb::JobMessage* message) { message->mutable_ask_servers(); }
+
+void put(const Mean& mean, pb::JobMessage* message) {
+  auto* out = message->mutable_mean();
+  out->set_network(mean.network);
+  out->set_version(mean.version);
+  out->set_block(mean.block);
+  out->set_rate(mean.rate);
+  out->set_whose(mean.whose);
+}
+
+void put(const Filled& filled, pb::JobMessage* message) { message->mutable_filled()->set_network(filled.network); }
 
 }  // namespace
 

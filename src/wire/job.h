@@ -17,11 +17,12 @@ namespace yoke::wire {
 
 // What a process is on this connection.
 enum class Role : std::uint8_t {
-  server,   // hosts a shard
-  replica,  // computes gradients
-  watcher,  // only asks how it goes
-  keeper,   // looks after the containers: lists, takes snapshots, saves, removes; never trains
-  member,   // of a job whose replicas host the parameters: forms it anew with the others
+  server,       // hosts a shard
+  replica,      // computes gradients
+  watcher,      // only asks how it goes
+  keeper,       // looks after the containers: lists, takes snapshots, saves, removes; never trains
+  member,       // of a job whose replicas host the parameters: forms it anew with the others
+  coordinator,  // says which server hosts what
 };
 
 // The first thing each side of a connection says; the transport carries it before anything else.
@@ -326,9 +327,85 @@ struct View {
   std::vector<Network> networks{};
 };
 
-using JobMessage =
-    std::variant<Welcome, Refusal, Open, Opened, FirstValues, FirstValuesDone, BlockValues, Post, StepNews, ChiefNow,
-                 Concluded, StopNow, Leaving, AskAccount, Account, Enclosed, Order, OrderDone, Containers, Snapshot,
-                 Piece, PiecesDone, PiecesHeld, Muster, Elsewhere, View>;
+// --- where a coordinator says which server hosts what: a shard has a primary, and perhaps a backup ---
+
+// A process that serves, in one of its lives.
+struct Host {
+  Incarnation life = 0;
+  std::string listens;
+  bool operator==(const Host&) const = default;
+};
+
+// Who hosts what. Of a later number when a primary was lost, and everybody begins anew; of a later revision when a
+// backup has come or gone.
+struct ServerView {
+  struct Shard {
+    Host primary;
+    std::optional<Host> backup;
+    bool filled = false;      // the backup has what the view goes on from
+    std::uint64_t since = 0;  // the revision that has brought it in
+    bool operator==(const Shard&) const = default;
+  };
+  struct Network {
+    Version version = 0;
+    std::optional<Standing> standing;
+    bool operator==(const Network&) const = default;
+  };
+  std::uint64_t number = 0, revision = 0;
+  std::uint64_t from = 0;          // the number of the view that it follows
+  std::optional<Version> restore;  // from the checkpoint of this version: a shard was lost with all who held it
+  std::vector<Shard> shards{};
+  std::vector<Network> networks{};  // what it goes on from; none: from the beginning, or the checkpoint
+  bool over = false;                // the job is
+  bool operator==(const ServerView&) const = default;
+};
+
+// A server to the coordinator, whenever it has reached it.
+struct Attend {
+  std::optional<ServerView> serves{};  // it is at it in this view; none: it is not, and:
+  std::uint64_t laid_down = 0;         // the view that it was in last, and its revision
+  std::uint64_t laid_revision = 0;
+  std::vector<Holding> holdings{};      // what it has of it
+  std::optional<Version> checkpoint{};  // the newest that it could go on from
+  std::string why;
+};
+
+// A primary to the coordinator: its backup is lost, or it is filled.
+struct BackupNews {
+  std::uint64_t view = 0;
+  ShardId shard = 0;
+  Incarnation backup = 0;
+  std::uint64_t since = 0;  // as the view has it
+  std::string lost;         // why; empty: it is filled
+};
+
+// The coordinator to a server: that view is over, and those before; lay it down and attend.
+struct Recall {
+  std::uint64_t view = 0;
+  std::string why;
+};
+
+// A replica to the coordinator: where is the first server? It answers with Elsewhere.
+struct AskServers {};
+
+// A primary to its backup: the mean gradient of a block, from which it makes the version; the payload is the mean.
+// None: the block is carried over. After the last of them comes PiecesDone.
+struct Mean {
+  std::uint32_t network = 0;
+  Version version = 0;
+  BlockId block = 0;
+  double rate = 1;
+  ReplicaId whose = 0;  // whose optimizer state, where each replica has its own
+};
+
+// And: it has all that was told of; from now on it could take over.
+struct Filled {
+  std::uint32_t network = 0;
+};
+
+using JobMessage = std::variant<Welcome, Refusal, Open, Opened, FirstValues, FirstValuesDone, BlockValues, Post,
+                                StepNews, ChiefNow, Concluded, StopNow, Leaving, AskAccount, Account, Enclosed, Order,
+                                OrderDone, Containers, Snapshot, Piece, PiecesDone, PiecesHeld, Muster, Elsewhere, View,
+                                ServerView, Attend, BackupNews, Recall, AskServers, Mean, Filled>;
 
 }  // namespace yoke::wire
