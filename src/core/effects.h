@@ -45,10 +45,33 @@ struct BlockReduced {
   Version version = 0;
 };
 
-// Mirror is done: this shard's next version lies in a second place.
+// Mirror or Fill is done: this version of the shard lies in a second place.
 struct Mirrored {
   Version version = 0;
 };
+
+// To a shard: it has a backup from now on, which has nothing yet; or it has none any more.
+struct BackupChanged {
+  bool there = false;
+};
+
+// To a backup: a version has come from the primary: all of it, or the means to make it of the one before.
+struct SliceCame {
+  Version version = 0;
+  std::optional<Standing> standing;
+};
+struct MeansCame {
+  Version version = 0;
+  std::optional<Standing> standing;
+};
+// To a backup: Follow is done, the version is made.
+struct Followed {
+  Version version = 0;
+};
+// To a backup: it has all that was told of.
+struct FilledUp {};
+// To a backup: the view is over, and what it has was said: from now on it takes nothing from the primary.
+struct LaidDown {};
 
 // The connection to a peer broke and is there again: what was under way is lost, in both directions.
 struct Reset {
@@ -93,8 +116,9 @@ struct Sealed {
   std::string reason;  // when not ok
 };
 
-using Event = std::variant<Received, Verified, BlockMeasured, BlockReduced, Mirrored, Reset, Down, Stop, Drain,
-                           TakeCheckpoint, Captured, Sealed>;
+using Event =
+    std::variant<Received, Verified, BlockMeasured, BlockReduced, Mirrored, BackupChanged, SliceCame, MeansCame,
+                 Followed, FilledUp, LaidDown, Reset, Down, Stop, Drain, TakeCheckpoint, Captured, Sealed>;
 
 // --- effects ---
 
@@ -133,8 +157,24 @@ struct Reduce {
   double scale = 1;
 };
 
-// A shard's, where each slice is held twice: bring what was made to its twin. Answer: Mirrored.
+// A shard's, where each slice is held twice: bring what was made to its twin, or backup. Answer: Mirrored.
 struct Mirror {
+  Version version = 0;
+};
+
+// A shard's, to a backup that has nothing: bring it the version that is shown, all of it. Answer: Mirrored.
+struct Fill {
+  Version version = 0;
+};
+// And: it has all that was told of.
+struct TellFilled {};
+
+// A backup's: make this version of the one before and the means that have come. Answer: Followed.
+struct Follow {
+  Version version = 0;
+};
+// A backup's: the version is made and held; the primary may tell of it.
+struct Acknowledge {
   Version version = 0;
 };
 
@@ -180,8 +220,8 @@ struct Announce {
   Version version = 0;
 };
 
-using Effect =
-    std::variant<Send, Verify, Measure, Reduce, Mirror, Publish, Release, Say, Capture, Seal, Discard, Announce>;
+using Effect = std::variant<Send, Verify, Measure, Reduce, Mirror, Fill, TellFilled, Follow, Acknowledge, Publish,
+                            Release, Say, Capture, Seal, Discard, Announce>;
 using Effects = std::vector<Effect>;
 
 }  // namespace yoke::core

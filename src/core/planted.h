@@ -25,6 +25,11 @@ enum class Bug {
   tell_before_the_twin_has_it,
   form_from_an_older_version,
   take_the_standing_of_another_version,
+  acknowledge_before_the_backup_has_it,
+  take_a_backup_for_filled_too_early,
+  two_primaries_in_one_epoch,
+  new_sequencer_forgets_a_record,
+  view_change_loses_a_gradient,
 };
 
 #ifdef YOKE_PLANTED_BUGS

@@ -341,7 +341,7 @@ void Sequencer::append(Record record, Effects& out) {
     if (warm) warmup_end_ = decided_;
     // Asynchronous gradients are clipped one by one at the replica; only a mean has to be measured here.
     record.clip = options_.clip_norm > 0 && !options_.async;
-    if (options_.everybody) record.standing = standing();
+    if (options_.everybody || options_.outlived) record.standing = standing();
   }
   to_shards(record, out);
   log_.emplace(record.index, std::move(record));

@@ -34,6 +34,7 @@ struct SequencerOptions {
   std::uint32_t shards = 1;
   bool async = false;
   bool everybody = false;  // mirrored: who has no samples for a step takes part with nothing
+  bool outlived = false;  // the shards may have to go on without this sequencer: each record says where training stands
   std::uint32_t epochs = 1;
   std::uint64_t steps = 0;  // 0: until the epochs are over
   std::vector<BatchChange> batch_schedule;

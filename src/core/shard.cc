@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/planted.h"
 
@@ -12,7 +13,8 @@ Shard::Shard(ShardId id, const BlockPlan& plan, Version committed, bool twin)
     : id_(id),
       plan_(plan),
       blocks_(plan.of_shard.at(id)),
-      twin_(twin),
+      backing_(twin ? Backing::gated : Backing::none),
+      filled_(twin),
       committed_(committed),
       commit_through_(committed) {}
 
@@ -43,6 +45,8 @@ void Shard::on(const Event& event, Time, Effects& out) {
     on_reduced(*reduced, out);
   } else if (const auto* mirrored = std::get_if<Mirrored>(&event)) {
     on_mirrored(*mirrored, out);
+  } else if (const auto* backup = std::get_if<BackupChanged>(&event)) {
+    on_backup(backup->there, out);
   } else if (const auto* captured = std::get_if<Captured>(&event)) {
     on_captured(*captured, out);
   } else if (const auto* reset = std::get_if<Reset>(&event)) {
@@ -230,15 +234,43 @@ void Shard::on_reduced(const BlockReduced& reduced, Effects& out) {
   if (!pass_ || reduced.version != pass_->record.step + 1 || !pass_->to_reduce.erase(reduced.block)) return;
   if (!pass_->to_reduce.empty()) return;
   for (const auto& part : pass_->record.applied) settle(part.gradient, out);
-  if (twin_) out.push_back(Mirror{reduced.version});
-  if (!twin_ || planted(Bug::tell_before_the_twin_has_it)) on_mirrored({reduced.version}, out);
+  if (backing_ == Backing::filling || backing_ == Backing::gated) out.push_back(Mirror{reduced.version});
+  if (backing_ != Backing::gated || planted(Bug::tell_before_the_twin_has_it)) tell(out);
 }
 
-void Shard::on_mirrored(const Mirrored& mirrored, Effects& out) {
-  if (!made_next() || mirrored.version != pass_->record.step + 1 || pass_->mirrored) return;
-  pass_->mirrored = true;
-  out.push_back(Send{kSequencer, wire::Reduced{id_, mirrored.version}});
+void Shard::tell(Effects& out) {
+  if (!made_next() || std::exchange(pass_->told, true)) return;
+  out.push_back(Send{kSequencer, wire::Reduced{id_, pass_->record.step + 1}});
   show(out);
+}
+
+// --- held twice ---
+
+void Shard::on_mirrored(const Mirrored& mirrored, Effects& out) {
+  if (backing_ == Backing::filling) {  // the slice has arrived; the rest is on its way
+    backing_ = Backing::gated;
+    told_ = made_next() && pass_->told ? pass_->record.step + 1 : committed_;
+  }
+  if (backing_ != Backing::gated) return;
+  if (!filled_ && (mirrored.version >= told_ || planted(Bug::take_a_backup_for_filled_too_early))) {
+    filled_ = true;
+    out.push_back(TellFilled{});
+  }
+  if (made_next() && mirrored.version == pass_->record.step + 1) tell(out);
+}
+
+void Shard::on_backup(bool there, Effects& out) {
+  filled_ = false;
+  backing_ = there ? Backing::awaited : Backing::none;
+  tell(out);  // nobody waits for one that has nothing
+  fill(out);
+}
+
+// Between two passes: what is shown is whole then, and the means of all that follows can be kept.
+void Shard::fill(Effects& out) {
+  if (backing_ != Backing::awaited || pass_) return;
+  backing_ = Backing::filling;
+  out.push_back(Fill{committed_});
 }
 
 void Shard::show(Effects& out) {
@@ -248,6 +280,7 @@ void Shard::show(Effects& out) {
   standing_ = std::move(pass_->record.standing);
   pass_.reset();
   out.push_back(Publish{committed_});
+  fill(out);
   for (auto it = pulls_.begin(); it != pulls_.end();) {
     const auto pull = it->second;
     if (pull.at_least > committed_) {
@@ -275,7 +308,7 @@ void Shard::say_again(Effects& out) const {
     for (const auto& [block, squares] : pass_->squares) sum += squares;
     out.push_back(Send{kSequencer, wire::Measured{id_, pass_->record.step, sum}});
   }
-  if (made_next() && pass_->mirrored)
+  if (made_next() && pass_->told)
     out.push_back(Send{kSequencer, wire::Reduced{id_, pass_->record.step + 1}});
   else if (committed_ > 0)
     out.push_back(Send{kSequencer, wire::Reduced{id_, committed_}});

@@ -19,7 +19,7 @@ namespace yoke::core {
 
 class Shard {
  public:
-  // `plan` outlives the shard. It begins with version `committed` of its blocks. `twin`: it has one.
+  // `plan` outlives the shard. It begins with version `committed` of its blocks. `twin`: somebody else has them, too.
   Shard(ShardId id, const BlockPlan& plan, Version committed = 0, bool twin = false);
 
   void on(const Event& event, Time now, Effects& out);
@@ -50,7 +50,7 @@ class Shard {
     std::set<BlockId> to_measure;
     std::set<BlockId> to_reduce;
     bool started = false;
-    bool mirrored = false;
+    bool told = false;
   };
 
   void on_push(const Push& push, Effects& out);
@@ -65,6 +65,9 @@ class Shard {
   void on_measured(const BlockMeasured& measured, Effects& out);
   void on_reduced(const BlockReduced& reduced, Effects& out);
   void on_mirrored(const Mirrored& mirrored, Effects& out);
+  void on_backup(bool there, Effects& out);
+  void fill(Effects& out);
+  void tell(Effects& out);
   void show(Effects& out);
   void on_captured(const Captured& captured, Effects& out);
   void settle(const GradientId& gradient, Effects& out);
@@ -76,7 +79,14 @@ class Shard {
   ShardId id_;
   const BlockPlan& plan_;
   const std::vector<BlockId>& blocks_;
-  const bool twin_;
+  enum class Backing {
+    none,     // nobody has it but this
+    awaited,  // there is a backup, which is filled when no pass is under way
+    filling,  // it gets what is shown, and the means of what is made; nobody waits for it
+    gated,    // what is made is told of when it has it
+  } backing_;
+  Version told_ = 0;     // the newest that was told of and may not be there
+  bool filled_ = false;  // it was told that it has all of it
 
   std::map<GradientId, Staged> staged_;
   std::map<Ticket, std::pair<GradientId, BlockId>> verifying_;

@@ -122,13 +122,14 @@ void fields(Visit& visit, Is<StaleOptions> auto& stale) {
 
 template <class Visit>
 void fields(Visit& visit, Is<core::SequencerOptions> auto& options) {
-  auto& [replicas, spares, shards, async, everybody, epochs, steps, batch_schedule, warmup_epochs, warmup_steps,
-         schedule, stale, clip_norm, max_refusals, min_replicas] = options;
+  auto& [replicas, spares, shards, async, everybody, outlived, epochs, steps, batch_schedule, warmup_epochs,
+         warmup_steps, schedule, stale, clip_norm, max_refusals, min_replicas] = options;
   visit("replicas", replicas);
   visit("spares", spares);
   visit("shards", shards);
   visit("async", async);
   visit("everybody", everybody);
+  visit("outlived", outlived);
   visit("epochs", epochs);
   visit("steps", steps);
   visit("batch_schedule", batch_schedule);
