@@ -9,7 +9,7 @@
 
 namespace yoke::sim {
 
-inline constexpr std::array<std::pair<std::string_view, core::Bug>, 19> kBugs{{
+inline constexpr std::array<std::pair<std::string_view, core::Bug>, 24> kBugs{{
     {"count_a_replica_twice", core::Bug::count_a_replica_twice},
     {"apply_a_late_gradient", core::Bug::apply_a_late_gradient},
     {"different_sets_on_two_shards", core::Bug::different_sets_on_two_shards},
@@ -29,6 +29,11 @@ inline constexpr std::array<std::pair<std::string_view, core::Bug>, 19> kBugs{{
     {"tell_before_the_twin_has_it", core::Bug::tell_before_the_twin_has_it},
     {"form_from_an_older_version", core::Bug::form_from_an_older_version},
     {"take_the_standing_of_another_version", core::Bug::take_the_standing_of_another_version},
+    {"acknowledge_before_the_backup_has_it", core::Bug::acknowledge_before_the_backup_has_it},
+    {"take_a_backup_for_filled_too_early", core::Bug::take_a_backup_for_filled_too_early},
+    {"two_primaries_in_one_epoch", core::Bug::two_primaries_in_one_epoch},
+    {"new_sequencer_forgets_a_record", core::Bug::new_sequencer_forgets_a_record},
+    {"view_change_loses_a_gradient", core::Bug::view_change_loses_a_gradient},
 }};
 
 }  // namespace yoke::sim

@@ -12,12 +12,14 @@ void World::deliver(const wire::Address& to, core::Event event) {
   core::Effects out;
   switch (to.role) {
     case wire::Address::Role::sequencer:
+      if (!at_work(0)) return;
       if (const auto* received = std::get_if<core::Received>(&event))
         if (const auto* hello = std::get_if<wire::Hello>(&received->message))
           heard_[hello->life.replica] = std::max(heard_[hello->life.replica], hello->life.incarnation);
       sequencer_.on(event, now_, out);
       break;
     case wire::Address::Role::shard:
+      if (!at_work(to.id)) return;
       if (auto* received = std::get_if<core::Received>(&event))
         if (auto* push = std::get_if<wire::Push>(&received->message); push && push->ticket) {
           const bool whole = peace() || !random_.chance(shape_.faults.flip);
@@ -52,7 +54,10 @@ void World::perform_one(const wire::Address& actor, const core::Effect& effect) 
   }
   if (const auto* e = std::get_if<core::Verify>(&effect)) verify(actor.id, *e);
   if (const auto* e = std::get_if<core::Reduce>(&effect)) reduce(actor.id, *e);
-  if (const auto* e = std::get_if<core::Mirror>(&effect)) mirror(actor.id, *e);
+  if (const auto* e = std::get_if<core::Mirror>(&effect))
+    shape_.servers.coordinated ? to_backup(actor.id, false, e->version) : mirror(actor.id, *e);
+  if (const auto* e = std::get_if<core::Fill>(&effect)) to_backup(actor.id, true, e->version);
+  if (std::holds_alternative<core::TellFilled>(effect)) tell_filled(actor.id);
   if (const auto* e = std::get_if<core::Release>(&effect)) payloads_.release(e->ticket, actor.id);
   if (const auto* e = std::get_if<core::Measure>(&effect)) {
     for (const auto& share : e->shares) payloads_.use(share.ticket, actor.id);
@@ -66,6 +71,7 @@ void World::perform_one(const wire::Address& actor, const core::Effect& effect) 
   if (const auto* e = std::get_if<core::Publish>(&effect)) {
     values_.show(shape_.plan.of_shard[actor.id]);
     if (shape_.twins) shown(actor.id);
+    standings_[actor.id] = next_standings_[actor.id];
     trace([&] { return fmt::format("{} shows version {}", describe(actor), e->version); });
   }
   if (const auto* e = std::get_if<core::Say>(&effect))
@@ -75,6 +81,7 @@ void World::perform_one(const wire::Address& actor, const core::Effect& effect) 
 void World::verify(wire::ShardId shard, const core::Verify& effect) {
   payloads_.use(effect.ticket, shard);
   after(while_working(), [this, shard, effect] {
+    if (!at_work(shard)) return;
     const auto& payload = payloads_.use(effect.ticket, shard);
     recorder_.add(now_, history::Examined{effect.ticket, payload.gradient, payload.block, payload.sound});
     if (!payload.sound) trace([&] { return fmt::format("shard {} finds block {} damaged", shard, payload.block); });
@@ -92,6 +99,7 @@ void World::reduce(wire::ShardId shard, const core::Reduce& effect) {
     outcome_.violations.push_back(fmt::format("step {} of block {} is scaled by {}, and the norm wants {}", effect.step,
                                               effect.block, effect.scale, scale));
   after(while_working(), [this, shard, effect] {
+    if (!at_work(shard)) return;
     history::Made made{shard, effect.block, effect.step + 1, {}, effect.rate, effect.scale};
     for (const auto& share : effect.shares)
       made.used.push_back({share.ticket, payloads_.use(share.ticket, shard).gradient, share.weight});

@@ -17,6 +17,9 @@ Counts& Counts::operator+=(const Counts& other) {
   departures += other.departures;
   views += other.views;
   from_twins += other.from_twins;
+  servers += other.servers;
+  coordinators += other.coordinators;
+  filled += other.filled;
   drains += other.drains;
   stops += other.stops;
   return *this;

@@ -14,12 +14,16 @@ class Queue {
  public:
   using Action = std::function<void()>;
 
-  void add(Time at, Action action) {
-    heap_.push_back({at, next_++, std::move(action)});
+  // `lasting`: it happens whatever becomes of the job.
+  void add(Time at, Action action, bool lasting = false) {
+    heap_.push_back({at, next_++, std::move(action), lasting});
     std::push_heap(heap_.begin(), heap_.end(), later);
   }
-  // None of it will happen.
-  void clear() { heap_.clear(); }
+  // None of it will happen, but what lasts.
+  void clear() {
+    std::erase_if(heap_, [](const auto& entry) { return !entry.lasting; });
+    std::make_heap(heap_.begin(), heap_.end(), later);
+  }
   bool empty() const { return heap_.empty(); }
   // Not empty.
   std::pair<Time, Action> take() {
@@ -34,6 +38,7 @@ class Queue {
     Time at;
     std::uint64_t order;
     Action action;
+    bool lasting = false;
   };
   static bool later(const Entry& a, const Entry& b) { return a.at != b.at ? a.at > b.at : a.order > b.order; }
 

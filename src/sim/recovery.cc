@@ -21,7 +21,8 @@ void World::make_machines(const std::optional<core::Standing>& standing) {
   const bool twins = shape_.twins && shape_.plan.shards() > 1;
   view_from_ = standing ? standing->version : 0;
   for (wire::ShardId shard = 0; shard < shape_.plan.shards(); ++shard)
-    shards_.emplace_back(shard, shape_.plan, view_from_, twins);
+    shards_.emplace_back(shard, shape_.plan, view_from_,
+                         twins || (running_view_ && running_view_->shards[shard].filled));
   standings_.assign(shape_.plan.shards(), standing);
   next_standings_ = standings_;
   const auto replicas = shape_.options.replicas;
@@ -36,7 +37,7 @@ void World::begin_job() {
   footing_ = {};
   members_.clear();
   for (const auto& process : processes_) members_.push_back(process.life.replica);
-  begin_work();
+  shape_.servers.coordinated ? begin_servers() : begin_work();
 }
 
 void World::begin_work() {

@@ -12,6 +12,7 @@ using std::chrono::milliseconds;
 // Such that the seeds that found something before there was recovery are still the same worlds.
 constexpr std::uint64_t kRecoveryStream = 38;
 constexpr std::uint64_t kTwinStream = 43;
+constexpr std::uint64_t kServerStream = 57;
 
 core::BlockPlan plan_of(Random& random, std::uint32_t shards) {
   Layout layout;
@@ -111,6 +112,20 @@ void make_twins(Random& random, Shape& shape) {
   recovery.stay_away = random.chance(0.5) ? 0.3 : 0;
 }
 
+void make_servers(Random& random, Shape& shape) {
+  if (shape.options.everybody || shape.recovery.losses > 1 || random.chance(0.4)) return;
+  auto& servers = shape.servers;
+  servers.coordinated = shape.options.outlived = true;
+  shape.recovery.losses = 0;
+  shape.recovery.others = false;
+  servers.backups = random.chance(0.85) ? 1 : 0;
+  servers.idle = static_cast<std::uint32_t>(random.below(3));
+  servers.losses = static_cast<std::uint32_t>(random.between(2, 14));
+  servers.cut = random.chance(0.6) ? random.real() : 0;
+  servers.in_a_row = random.chance(0.5) ? 0.4 : 0;
+  servers.coordinators = random.chance(0.6) ? static_cast<std::uint32_t>(random.between(1, 6)) : 0;
+}
+
 }  // namespace
 
 void spread(Shape& shape, std::uint64_t shards) {
@@ -151,6 +166,8 @@ Shape shape_of(std::uint64_t seed) {
   make_recovery(of_recovery, shape);
   Random of_twins(mix(seed, kTwinStream));
   make_twins(of_twins, shape);
+  Random of_servers(mix(seed, kServerStream));
+  make_servers(of_servers, shape);
   return shape;
 }
 
@@ -169,13 +186,21 @@ std::string Recovery::describe(const core::SequencerOptions& options) const {
   return text;
 }
 
+std::string Servers::describe() const {
+  if (!coordinated) return {};
+  return fmt::format(
+      "; coordinated, {} backups, {} idle, {} servers lost, {:.1f} of them cut off, {:.1f} in a row, {} "
+      "coordinators lost",
+      backups, idle, losses, cut, in_a_row, coordinators);
+}
+
 std::string Shape::describe() const {
   const auto& o = options;
   return fmt::format(
       "{} replicas, {} spares, {} shards, {} blocks, {}; {} samples by {}, {} epochs, {} steps; warm-up {} epochs, {} "
       "steps; clip {}; staleness at most {}, lead at most {}; until {} ms: resets every {} ms, crashes every {} ms, "
       "duplicates {:.2f}, stragglers {:.2f}, zombies {:.2f}, damage {:.2f}, flips {:.2f}, deaths midway {:.2f}; slow "
-      "links {:.2f}; {}{}{}{}",
+      "links {:.2f}; {}{}{}{}{}",
       o.replicas, o.spares, o.shards, plan.blocks.size(),
       o.async       ? "asynchronous"
       : o.everybody ? "synchronous, everybody"
@@ -186,7 +211,8 @@ std::string Shape::describe() const {
       faults.reset_every / milliseconds(1), faults.crash_every / milliseconds(1), faults.duplicate, faults.straggle,
       faults.zombie, faults.damage, faults.flip, faults.die_midway, slow_links, in_order ? "in order" : "out of order",
       reads_newest ? ", reads the newest" : "",
-      stop_at.count() ? fmt::format(", stopped after {} ms", stop_at / milliseconds(1)) : "", recovery.describe(o));
+      stop_at.count() ? fmt::format(", stopped after {} ms", stop_at / milliseconds(1)) : "", recovery.describe(o),
+      servers.describe());
 }
 
 }  // namespace yoke::sim

@@ -46,6 +46,18 @@ struct Recovery {
   std::string describe(const core::SequencerOptions& options) const;
 };
 
+// Where a coordinator says which server hosts what, and what befalls them.
+struct Servers {
+  bool coordinated = false;
+  std::uint32_t backups = 1;
+  std::uint32_t idle = 0;          // servers, more than are needed
+  std::uint32_t losses = 0;        // of a server: it dies, or is cut off for a while
+  double cut = 0;                  // it is only cut off
+  double in_a_row = 0;             // another follows at once
+  std::uint32_t coordinators = 0;  // losses of the coordinator
+  std::string describe() const;
+};
+
 struct Shape {
   core::SequencerOptions options;
   std::uint64_t samples = 0;
@@ -53,6 +65,7 @@ struct Shape {
   core::BlockPlan plan;
   Faults faults;
   Recovery recovery;
+  Servers servers;
   bool twins = false;            // every replica's process hosts a shard, too, and the twin of another
   bool in_order = false;         // links keep the order of messages, as TCP does
   bool reads_newest = false;     // a replica computes on what the shards show at that time, as in shared memory

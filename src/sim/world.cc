@@ -21,7 +21,9 @@ World::World(std::uint64_t seed, const SimOptions& options)
       losses_left_(options.lose_jobs ? shape_.recovery.losses : 0),
       values_(shape_.plan.blocks.size()),
       sequencer_(shape_.options),
-      departures_left_(options.lose_jobs ? shape_.recovery.departures : 0) {
+      departures_left_(options.lose_jobs ? shape_.recovery.departures : 0),
+      servers_left_(options.lose_jobs ? shape_.servers.losses : 0),
+      coordinators_left_(options.lose_jobs ? shape_.servers.coordinators : 0) {
   outcome_.seed = seed;
   outcome_.shape = shape_.describe();
   recorder_.add(now_, terms());

@@ -19,6 +19,8 @@
 #include "checkpoint/faulty_disk.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/memory_disk.h"
+#include "core/backup.h"
+#include "core/coordinator.h"
 #include "core/forming.h"
 #include "core/replica_side.h"
 #include "core/sequencer.h"
@@ -69,6 +71,23 @@ class World {
   struct Footing {
     std::vector<wire::ReplicaId> holders;  // by shard; the next one's has the twin
     std::set<wire::ReplicaId> lost;
+  };
+  // A server's process, where a coordinator says what it hosts.
+  struct ServerHost {
+    wire::Host host;
+    bool up = false;
+    Time cut_until{};                      // nothing reaches it before, nor does it reach others
+    std::optional<wire::ServerView> view;  // it is at it
+    std::uint64_t laid_down = 0;           // the view that it was in last, and its revision
+    std::uint64_t laid_revision = 0;
+    std::optional<wire::ShardId> primary_of, backup_of;
+    std::vector<Slice> kept;  // what it has of the view that it laid down, or begins with
+    std::optional<core::Backup> backup;
+    std::map<wire::Version, std::map<wire::BlockId, std::uint64_t>> brought;  // the backup's values
+    std::string backup_lost;                                                  // a primary's: why; empty: it is not
+    bool attended = false;   // the coordinator knows what it has laid down
+    std::uint64_t link = 0;  // which connection to the coordinator it has
+    Time heard{}, said{};    // when the last word between it and the coordinator arrives
   };
   // Thrown by the disk: the job is lost in the middle of writing.
   struct JobLost {};
@@ -137,6 +156,33 @@ class World {
   void bring_slices(const wire::View::Network& network);
   void begin_view(const std::optional<core::Standing>& standing);
 
+  // servers.cc
+  void begin_servers();
+  void lasting(Duration delay, Queue::Action action) { queue_.add(now_ + delay, std::move(action), true); }
+  Duration notice();
+  ServerHost* host_of(wire::Incarnation life);
+  bool cut(const ServerHost& server) const { return server.cut_until > now_; }
+  void start_server(std::size_t which);
+  void attend(wire::Incarnation life);
+  void tell_server(wire::Incarnation life, Queue::Action action);
+  void coordinate(const core::CoordinatorEvent& event);
+  void tick_coordinator();
+  void lose_coordinator();
+  void told(wire::Incarnation life, const wire::ServerView& view);
+  void take_revision(ServerHost& server, const wire::ServerView& view);
+  void lay_down(wire::Incarnation life, std::uint64_t view, const std::string& why);
+  bool at_work(wire::ShardId shard) const { return !shape_.servers.coordinated || running_.at(shard); }
+  void begin_server_view(const wire::ServerView& view);
+  void to_backup(wire::ShardId shard, bool slice, wire::Version version);
+  void hear_backup(wire::Incarnation life, const core::Event& event, std::map<wire::BlockId, std::uint64_t> values);
+  void tell_filled(wire::ShardId shard);
+  std::vector<wire::Incarnation> holders(wire::ShardId shard) const;
+  bool may_lose_server(wire::Incarnation life);
+  void lose_servers();
+  void lose_server(ServerHost& server, bool dies);
+  void threaten_server(wire::Incarnation life, Duration within, double chance);
+  void lose_connections(const ServerHost& server);
+
   // recovery.cc
   void begin_job();
   void begin_work();
@@ -192,6 +238,15 @@ class World {
   std::uint32_t slices_missing_ = 0;                                       // until it can begin
   Footing footing_;
   std::uint32_t departures_left_ = 0;
+  std::vector<ServerHost> servers_;
+  std::optional<core::Coordinator> coordinator_;
+  std::optional<wire::ServerView> stored_;  // what the coordinator's store has
+  std::optional<wire::ServerView> running_view_;
+  std::vector<bool> running_;                                      // by shard: its primary is at it
+  std::set<std::pair<wire::ShardId, wire::Incarnation>> holders_;  // who has all that was told of
+  std::map<wire::Incarnation, std::map<wire::Version, std::map<wire::BlockId, std::uint64_t>>> means_;  // by backup
+  std::uint64_t next_life_ = 1;
+  std::uint32_t servers_left_ = 0, coordinators_left_ = 0;
   history::Recorder recorder_;
   Outcome outcome_;
 };
