@@ -77,6 +77,8 @@ struct Processes {
   // The address at which the job's first server listens: this process is then one replica of that job, and the others
   // are processes of their own. Empty: every replica is a thread of this process.
   std::string join;
+  // The address of the job's coordinator, who knows where that is, also when it changes. Empty: there is none.
+  std::string coordinator;
   // On servers that host many jobs: which container of theirs. What is there already is gone on with; what is trained
   // stays there. Empty: the servers are of this job alone.
   std::string container;

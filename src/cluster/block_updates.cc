@@ -4,6 +4,16 @@
 #include <utility>
 
 namespace yoke::cluster {
+namespace {
+
+std::vector<kernel::Input> inputs_of(std::span<const Part> parts) {
+  std::vector<kernel::Input> inputs;
+  inputs.reserve(parts.size());
+  for (const auto& part : parts) inputs.push_back({part.values, static_cast<float>(part.weight), part.then});
+  return inputs;
+}
+
+}  // namespace
 
 BlockUpdates::BlockUpdates(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, UpdateOptions options,
                            std::optional<wire::ShardId> shard, Allocate allocate)
@@ -20,15 +30,20 @@ void BlockUpdates::expect(wire::ReplicaId replica) {
   if (options_.state_per_replica) memories_.try_emplace(replica, plan_, groups_, 2, shard_, allocate_);
 }
 
+void BlockUpdates::average(const core::Reduce& pass, std::span<const Part> parts, const float* from,
+                           float* mean) const {
+  const auto& block = plan_.blocks[pass.block];
+  kernel::Scalars scalars{.scale = pass.scale, .compensation = block.averaged ? 0 : options_.delay_compensation};
+  kernel::update(Average{}, scalars, inputs_of(parts), {.size = block.size, .params_in = from, .params_out = mean});
+}
+
 void BlockUpdates::run(const core::Reduce& pass, std::span<const Part> parts, const float* from, float* to) {
   const auto& block = plan_.blocks[pass.block];
   if (parts.empty()) {  // carried over, and the state stands
     std::memcpy(to, from, block.size * sizeof(float));
     return;
   }
-  std::vector<kernel::Input> inputs;
-  inputs.reserve(parts.size());
-  for (const auto& part : parts) inputs.push_back({part.values, static_cast<float>(part.weight), part.then});
+  const auto inputs = inputs_of(parts);
   kernel::Block view{.size = block.size, .params_in = from, .params_out = to};
   auto& memory = memories_.at(options_.state_per_replica ? parts.front().replica : 0);
   touched_[block.id] = &memory;

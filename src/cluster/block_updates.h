@@ -34,6 +34,8 @@ class BlockUpdates {
   void expect(wire::ReplicaId replica);
   // From any thread, different blocks at the same time.
   void run(const core::Reduce& pass, std::span<const Part> parts, const float* from, float* to);
+  // The gradient that `run` would give the optimizer, scaled and compensated.
+  void average(const core::Reduce& pass, std::span<const Part> parts, const float* from, float* mean) const;
   // A state was written for the block, and is not the present one yet.
   bool touched(wire::BlockId block) const { return touched_[block] != nullptr; }
   // What was written is the present one; false: nothing was, the block was only carried over.

@@ -38,13 +38,18 @@ HostedNetwork::HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::J
       outlet_(outlet),
       workers_(workers),
       recorder_(std::move(recorder)),
+      arena_(std::move(arena)),
       frozen_(layout_.slots.size()),
       tally_(terms_.replicas),
       resumed_(std::move(beginning.standing)),
+      coordinated_(beginning.coordinated),
+      followed_(beginning.coordinated && beginning.twin),
       // No two servers' alike, and no two views': histories are put together.
       next_ticket_((beginning.view >> 12 << 52) + ((std::uint64_t{shard} + 1) << 40)) {
   if (id_ == 0) {
-    sequencer_.emplace(sequencer_options(terms_of_network(terms_, network_), plan_.shards()), resumed_);
+    auto options = sequencer_options(terms_of_network(terms_, network_), plan_.shards());
+    options.outlived = coordinated_;
+    sequencer_.emplace(std::move(options), resumed_);
     if (resumed_) tally_.go_on_from(*resumed_);
     if (resumed_) decided_ = resumed_->version;
     for (SlotId slot = 0; slot < layout_.slots.size(); ++slot)
@@ -52,9 +57,8 @@ HostedNetwork::HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::J
   }
   if (id_ >= plan_.shards()) return;
   shard_.emplace(id_, plan_, resumed_ ? resumed_->version : 0, beginning.twin);
-  store_ =
-      std::make_unique<ShardStore>(plan_, layout_.groups, id_, update_options(terms_),
-                                   [arena = std::move(arena)](std::size_t bytes) { return memory_for(*arena, bytes); });
+  store_ = std::make_unique<ShardStore>(plan_, layout_.groups, id_, update_options(terms_),
+                                        [arena = arena_](std::size_t bytes) { return memory_for(*arena, bytes); });
   if (resumed_) store_->start_at(resumed_->version);
 }
 
@@ -121,6 +125,7 @@ void HostedNetwork::loaded(const Status& status) {
   if (over_) return;
   initialised_ = status.ok();
   outlet_.loaded(*this, status);
+  if (initialised_ && backup_awaits_) backup_changed(*std::exchange(backup_awaits_, {}));
   if (initialised_ && !draining_) drain();
 }
 
@@ -130,24 +135,25 @@ Status HostedNetwork::load(const Inheritance& from) {
       if (auto done = from.read(network_, slot, 0, 0, frozen_[slot]); !done) return done;
   initialised_ = true;
   formed_ = true;
-  if (!store_) return {};
-  auto& memory = store_->updates().memory_of(0);
-  for (const auto id : plan_.of_shard[id_]) {
-    const auto& block = plan_.blocks[id];
-    std::vector<float> values(block.size);
-    if (auto done = from.read(network_, block.slot, 0, block.offset, values); !done) return done;
-    store_->initialise(id, values);
-    const auto updates = from.updates(network_, block.slot);
-    if (updates == 0) continue;
-    std::vector<std::vector<float>> arrays(memory.present(id).size(), std::vector<float>(block.size));
-    for (std::uint32_t array = 0; array < arrays.size(); ++array)
-      if (auto done = from.read(network_, block.slot, array + 1, block.offset, arrays[array]); !done) return done;
-    memory.restore(id, updates, arrays);
-  }
-  return {};
+  return store_ ? from.fill(*store_, plan_, id_, network_) : Status{};
 }
 
 // --- held twice ---
+
+void HostedNetwork::brought() {
+  initialised_ = true;
+  if (backup_awaits_) backup_changed(*std::exchange(backup_awaits_, {}));
+}
+
+void HostedNetwork::backup_changed(bool there) {
+  if (!shard_) return;
+  if (!initialised_) {
+    backup_awaits_ = there;
+    return;
+  }
+  followed_ = false;  // until the shard says from when on
+  deliver(wire::shard_at(id_), core::BackupChanged{there});
+}
 
 void HostedNetwork::mirrored(wire::Version version) { deliver(wire::shard_at(id_), core::Mirrored{version}); }
 
@@ -160,23 +166,12 @@ std::map<wire::Version, Slice> HostedNetwork::slices() const {
 }
 
 Slice HostedNetwork::slice(bool next) const {
-  Slice slice;
+  auto slice = slice_of(*store_, plan_, id_, network_, next);
   slice.standing = next ? shard_->standing_next() : shard_->standing() ? shard_->standing() : resumed_;
-  auto& updates = store_->updates();
-  auto& memory = updates.memory_of(0);
-  for (const auto id : plan_.of_shard[id_]) {
-    const auto& block = plan_.blocks[id];
-    const auto add = [&](std::uint32_t array, std::span<const float> values, std::shared_ptr<const void> keep) {
-      const bool later = next && updates.touched(id);
-      slice.pieces.push_back(
-          {{network_, 0, block.slot, array, block.offset, memory.updates(id) + later}, values, std::move(keep)});
-    };
-    auto values = next ? store_->next(id) : store_->present(id);
-    add(0, values.values, std::move(values.keep));
-    std::uint32_t array = 0;
-    for (auto& held : next&& updates.touched(id) ? memory.hold_next(id) : memory.hold(id))
-      add(++array, held.values, std::move(held.keep));
-  }
+  if (coordinated_)  // whoever has the first shard next has them, too
+    for (SlotId slot = 0; slot < frozen_.size(); ++slot)
+      if (!frozen_[slot].empty())
+        slice.pieces.push_back({{network_, 0, slot, 0, 0, 0}, frozen_[slot], shared_from_this()});
   return slice;
 }
 
@@ -314,7 +309,15 @@ void HostedNetwork::carry_out(const wire::Address& actor, const core::Effect& ef
   } else if (const auto* update = std::get_if<core::Reduce>(&effect)) {
     reduce(*update);
   } else if (const auto* mirror = std::get_if<core::Mirror>(&effect)) {
-    outlet_.mirror(*this, mirror->version, slice(true));
+    if (coordinated_)
+      outlet_.means_done(*this, mirror->version, shard_->standing_next());
+    else
+      outlet_.mirror(*this, mirror->version, slice(true));
+  } else if (const auto* fill = std::get_if<core::Fill>(&effect)) {
+    followed_ = true;
+    outlet_.fill(*this, fill->version, slice(false));
+  } else if (std::holds_alternative<core::TellFilled>(effect)) {
+    outlet_.tell_filled(*this);
   } else if (const auto* publish = std::get_if<core::Publish>(&effect)) {
     store_->publish(publish->version);
   } else if (const auto* release = std::get_if<core::Release>(&effect)) {
@@ -421,10 +424,25 @@ void HostedNetwork::reduce(const core::Reduce& reduce) {
   const auto floats = plan_.blocks[reduce.block].size * std::max<std::size_t>(1, reduce.shares.size());
   auto parts = parts_of(reduce.shares);
   for (auto& part : parts) store_->find_then(reduce.block, part);
+  std::shared_ptr<std::byte> mean;
+  if (followed_ && !parts.empty()) mean = memory_for(*arena_, plan_.blocks[reduce.block].size * sizeof(float));
+  const bool followed = followed_;
   pass(
-      floats, [this, reduce, parts = std::move(parts)] { store_->reduce(reduce, parts); },
-      [this, block = reduce.block, version = reduce.step + 1, made = std::move(made)] {
+      floats,
+      [this, reduce, parts, mean] {
+        if (mean)
+          store_->reduce_by_mean(reduce, parts, reinterpret_cast<float*>(mean.get()));
+        else
+          store_->reduce(reduce, parts);
+      },
+      [this, block = reduce.block, version = reduce.step + 1, made = std::move(made), mean, followed,
+       rate = reduce.rate, whose = parts.empty() ? 0 : parts.front().replica] {
         if (recorder_ && network_ == 0) record(made);
+        if (followed) {
+          transport::Bytes values;
+          if (mean) values = {{mean.get(), plan_.blocks[block].size * sizeof(float)}, mean};
+          outlet_.send_mean({network_, version, block, rate, whose}, std::move(values));
+        }
         deliver(wire::shard_at(id_), core::BlockReduced{block, version});
       });
 }

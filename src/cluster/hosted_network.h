@@ -56,6 +56,12 @@ class Outlet {
   virtual void loaded(HostedNetwork& network, const Status& status) = 0;
   // What the shard made, to its twin; `mirrored` answers.
   virtual void mirror(HostedNetwork& network, wire::Version version, Slice slice) = 0;
+  // To its backup: all of a version; the mean of a block that was made of it, empty: the block was carried over; that
+  // these were all of a version (`mirrored` answers, as to the first); that it has all that was told of.
+  virtual void fill(HostedNetwork& network, wire::Version version, Slice slice) = 0;
+  virtual void send_mean(const wire::Mean& mean, transport::Bytes values) = 0;
+  virtual void means_done(HostedNetwork& network, wire::Version version, std::optional<core::Standing> standing) = 0;
+  virtual void tell_filled(HostedNetwork& network) = 0;
   virtual Time now() const = 0;
   virtual void say(const std::string& text) = 0;
 };
@@ -65,6 +71,7 @@ struct Beginning {
   std::optional<core::Standing> standing;  // it goes on from there
   bool twin = false;                       // what the shard makes is held by another, too
   std::uint64_t view = 0;                  // of the job, where that is formed anew
+  bool coordinated = false;                // the shard may have a backup; `twin`: which has all of it
 };
 
 class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
@@ -87,7 +94,7 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
 
   // --- the first values ---
   Status bring(const wire::FirstValues& where, std::span<const float> values);
-  void brought() { initialised_ = true; }
+  void brought();
   bool initialised() const { return initialised_; }
   bool loading() const { return loading_; }
   const std::vector<std::vector<float>>& frozen() const { return frozen_; }  // by slot; on the first server
@@ -123,6 +130,8 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
 
   // --- held twice ---
   void mirrored(wire::Version version);
+  // There is a backup from now on, which has nothing yet; or there is none.
+  void backup_changed(bool there);
   // What there is of it, by version: what is committed, and what is made and may or may not be.
   std::map<wire::Version, Slice> slices() const;
   // What has been counted so far, where this was the first server before as well.
@@ -177,6 +186,7 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   Outlet& outlet_;
   Workers& workers_;
   const std::shared_ptr<history::Recorder> recorder_;
+  const std::shared_ptr<transport::Arena> arena_;
   std::unique_ptr<ShardStore> store_;
   std::vector<std::vector<float>> frozen_;
   bool initialised_ = false;
@@ -193,7 +203,10 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   bool terms_written_ = false;
   std::optional<core::Standing> resumed_;  // what it was made with
   bool formed_ = false;                    // from memory, not from a checkpoint
-  bool expected_ = false;                  // it is known how much data there is
+  const bool coordinated_;
+  bool followed_;                      // a backup follows: it gets the means
+  std::optional<bool> backup_awaits_;  // for the first values: there is one, or none
+  bool expected_ = false;              // it is known how much data there is
   std::deque<std::pair<wire::Address, core::Event>> inbox_;
   bool draining_ = false;
   std::unordered_map<wire::Ticket, Held> held_;

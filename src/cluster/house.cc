@@ -223,6 +223,11 @@ void House::begin(const std::string& name, Container& container, std::uint64_t r
   options.twin = options_.twin;
   options.formed = formed_;
   options.lost = options_.lost;
+  options.coordinated = options_.coordinated;
+  options.backup = backup_;
+  options.filled = filled_;
+  options.to_backup = options_.to_backup;
+  options.backup_filled = options_.backup_filled;
   options.inherits = std::move(inherits_);
   options.absent = absent_;
   options.chief = chief_;

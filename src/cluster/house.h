@@ -53,6 +53,11 @@ struct HouseOptions {
   std::optional<wire::ReplicaId> twin;           // who holds the twin of this shard
   transport::Handler* members = nullptr;         // whom other members come to
   std::function<void(const std::string&)> lost;  // somebody is lost, and who
+  // Where a coordinator says which server hosts what:
+  bool coordinated = false;
+  std::string advertise;                                           // where others reach it; empty: where it listens
+  std::function<void(std::string, transport::Bytes)> to_backup{};  // of its shard
+  std::function<void()> backup_filled{};
   security::Credentials credentials;
 };
 
@@ -66,6 +71,9 @@ struct HousePart {
   std::shared_ptr<const Inheritance> inherits;
   std::map<wire::ReplicaId, std::string> absent;
   std::optional<wire::ReplicaId> chief;
+  bool backup = false, filled = false;  // the shard has a backup, and that has what this begins with
+  bool from_disk = false;               // it begins with the newest checkpoint, or from the beginning
+  bool restore = false;                 // from the checkpoint that the job itself has made
 };
 
 class House : public transport::Handler {
@@ -93,6 +101,11 @@ class House : public transport::Handler {
   // Where others reach this house who have come from, or are connected by, `fd`.
   std::string reached_at(int fd) const;
 
+  // The shard of the job without a name has a backup from now on, which has nothing; or none. And: it has this version.
+  void backup_changed(bool there);
+  void backup_has(std::uint32_t network, wire::Version version);
+  // The newest checkpoint that the job could go on from; none: there is none.
+  std::optional<wire::Version> checkpoint_there() const;
   // Takes a checkpoint of the job without a name, and says which, or why not.
   void checkpoint(const std::string& why);
 
@@ -210,6 +223,8 @@ class House : public transport::Handler {
   std::shared_ptr<const Inheritance> inherits_;
   std::map<wire::ReplicaId, std::string> absent_;
   std::optional<wire::ReplicaId> chief_;
+  bool backup_ = false, filled_ = false;
+  bool from_disk_ = false, restore_ = false;
   std::map<std::uint32_t, std::pair<wire::Version, Tally>> tallies_;
   transport::Loop::Timer patience_ = 0, save_timer_ = 0;
   std::jthread dialler_;

@@ -69,6 +69,7 @@ void House::dial_again(Duration pause) {
 }
 
 std::string House::reached_at(int fd) const {
+  if (!options_.advertise.empty()) return options_.advertise;
   auto reached = listener_->address();
   if (reached.host == "0.0.0.0" || reached.host == "::") reached.host = own_host(fd);
   return to_string(reached);
@@ -138,7 +139,7 @@ void House::link_down(transport::Connection& connection, const transport::Failur
   if (ending_ || forming_) return;
   if (lodges()) return dial_again(kDial);  // one that has us still will have noticed by and by
   if (containers_.at("").server) return;   // it hears of its channel's end, and says what that means
-  if (formed_) return options_.lost(failure.text);
+  if (formed_ || options_.coordinated) return options_.lost(failure.text);
   ending_ = Error{Code::peer_down, failure.text};
   consider_the_end();
 }

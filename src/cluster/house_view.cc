@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "checkpoint/folder.h"
 #include "cluster/house.h"
 #include "cluster/identity.h"
 #include "wire/codec.h"
@@ -35,6 +38,7 @@ Networks House::dissolve() {
   const auto links = std::exchange(links_, {});
   for (const auto& [shard, link] : links) link.connection->close("the job is formed anew");
   dialled_ = nullptr;
+  if (options_.coordinated) checkpointer_.reset();  // whoever is the first next needs the folder
   return networks;
 }
 
@@ -52,6 +56,10 @@ void House::take_part(HousePart part) {
   inherits_ = std::move(part.inherits);
   absent_ = std::move(part.absent);
   chief_ = part.chief;
+  backup_ = part.backup;
+  filled_ = part.filled;
+  from_disk_ = part.from_disk;
+  restore_ = part.restore;
   identity_.id = options_.shard;
   identity_.shards = options_.shards;
   identity_.view = options_.view;
@@ -69,16 +77,40 @@ void House::take_part(HousePart part) {
 
 Status House::begin_view(std::optional<int> link) {
   checkpointer_.reset();  // first: it may have the folder
-  auto checkpointer = Checkpointer::open(options_.checkpoints, first(), options_.say, true);
+  auto settings = options_.checkpoints;
+  if (restore_ && !settings.folder.empty()) settings.resume = settings.folder;
+  auto checkpointer = Checkpointer::open(settings, first(), options_.say, !from_disk_);
   if (!checkpointer) return checkpointer.error();
   checkpointer_ = std::move(*checkpointer);
   forming_ = false;
-  formed_ = true;
+  formed_ = !from_disk_ || restore_;
   if (link)
     adopt_link(*link);
   else
     begin("", containers_.at(""), ++runs_);
   return {};
+}
+
+void House::backup_changed(bool there) {
+  backup_ = there;
+  filled_ = false;
+  if (auto& server = containers_.at("").server) server->backup_changed(there);
+}
+
+void House::backup_has(std::uint32_t network, wire::Version version) {
+  if (auto& server = containers_.at("").server) server->backup_has(network, version);
+}
+
+std::optional<wire::Version> House::checkpoint_there() const {
+  const auto& settings = options_.checkpoints;
+  const auto& folder = settings.folder.empty() ? settings.resume : settings.folder;
+  if (folder.empty()) return {};
+  const auto names = checkpoint::posix_disk().list(folder);
+  if (!names) return {};
+  std::optional<wire::Version> newest;
+  for (const auto& name : *names)
+    if (const auto version = checkpoint::version_sealed(name)) newest = std::max(newest.value_or(0), *version);
+  return newest;
 }
 
 }  // namespace yoke::cluster

@@ -16,9 +16,12 @@ wire::Identity this_process(wire::Role role, std::uint32_t id) {
   wire::Identity identity;
   identity.role = role;
   identity.id = id;
-  identity.incarnation = static_cast<wire::Incarnation>(
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
-          .count());
+  // Of two processes that begin in the same instant none is taken for the other.
+  identity.incarnation = static_cast<wire::Incarnation>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                                            std::chrono::system_clock::now().time_since_epoch())
+                                                            .count())
+                             << 8 |
+                         (static_cast<wire::Incarnation>(getpid()) & 0xff);
   identity.version = kVersion;
   identity.host = host;
   identity.pid = static_cast<std::uint64_t>(getpid());

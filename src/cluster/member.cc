@@ -18,6 +18,38 @@ namespace yoke::cluster {
 
 using transport::Address;
 
+namespace {
+
+// A question to the coordinator.
+struct Inquiry : transport::Handler {
+  explicit Inquiry(Links& of) : links(of) {}
+  void on_up(transport::Connection& connection, const std::string&) override {
+    connection.send(wire::encode(wire::AskServers{}));
+  }
+  Result<transport::Sink> on_announced(transport::Connection&, const transport::Incoming&) override {
+    return Error{Code::corrupt, "a payload where none belongs"};
+  }
+  void on_message(transport::Connection&, transport::Incoming message, transport::Bytes) override {
+    auto decoded = wire::decode(message.control);
+    const std::lock_guard lock(links.mutex);
+    if (auto* elsewhere = decoded ? std::get_if<wire::Elsewhere>(&*decoded) : nullptr) answer = std::move(*elsewhere);
+    if (auto* refusal = decoded ? std::get_if<wire::Refusal>(&*decoded) : nullptr)
+      failure = Error{Code::refused, refusal->reason};
+    links.wake.notify_all();
+  }
+  void on_down(transport::Connection&, const transport::Failure& why) override {
+    const std::lock_guard lock(links.mutex);
+    if (!failure) failure = Error{Code::peer_down, why.text};
+    links.wake.notify_all();
+  }
+
+  Links& links;
+  std::optional<wire::Elsewhere> answer;
+  std::optional<Error> failure;
+};
+
+}  // namespace
+
 class Member::Impl : public transport::Handler {
  public:
   explicit Impl(MemberOptions options) {
@@ -42,9 +74,64 @@ class Member::Impl : public transport::Handler {
       links.life.replica = options.replica.value_or(0);
       return form_anew(lock);
     }
+    if (!options.coordinator.empty()) return reach_by_coordinator(lock);
     if (auto reached = reach_servers(lock, options.deadline); !reached || !links.forms) return reached;
     assembly.begin(*links.welcome);
     expect_twin();
+    return {};
+  }
+
+  // --- where a coordinator knows which servers there are ---
+
+  // The servers may change at any time: then it is asked anew.
+  Status reach_by_coordinator(Links::Lock& lock) {
+    const auto give_up = transport::Loop::now() + links.options.deadline;
+    for (;;) {
+      auto reached = find_servers(lock, give_up);
+      if (reached) reached = reach_servers(lock, kGone);
+      if (reached || links.fatal) return reached;
+      if (transport::Loop::now() >= give_up) return reached;
+      close_connections(lock, "the servers have changed");
+      links.over = false;
+      links.wake.wait_for(lock, kTryAgain / 4);
+    }
+  }
+
+  // Asks the coordinator where the first server is, and of which view.
+  Status find_servers(Links::Lock& lock, Time give_up) {
+    const auto address = transport::parse_address(links.options.coordinator);
+    if (!address) return address.error();
+    const auto credentials = links.options.credentials;
+    lock.unlock();
+    const auto patience = std::max<Duration>(give_up - transport::Loop::now(), kTryAgain);
+    const auto fd = transport::dial(*address, credentials, patience);
+    auto inquiry = std::make_shared<Inquiry>(links);
+    transport::ConnectionPtr connection;
+    if (fd)
+      in_loop([&] {
+        auto identity = this_process(wire::Role::replica, links.options.replica.value_or(0));
+        transport::Settings settings;
+        settings.introduction = wire::encode_identity(identity);
+        settings.incarnation = identity.incarnation;
+        settings.credentials = credentials;
+        connection = transport::adopt(*links.loop, *fd, *address, settings, *inquiry);
+        connection->note = inquiry;  // it is heard until the end
+        connection->call_peer("the coordinator at " + links.options.coordinator);
+      });
+    lock.lock();
+    if (!fd) return fd.error();
+    while (!inquiry->answer && !inquiry->failure && transport::Loop::now() < give_up)
+      links.wake.wait_for(lock, kTryAgain);
+    lock.unlock();
+    in_loop([&] { connection->close("it has answered"); });
+    lock.lock();
+    if (inquiry->failure && inquiry->failure->code == Code::refused) links.fatal = *inquiry->failure;
+    if (!inquiry->answer)
+      return inquiry->failure.value_or(
+          Error{Code::timed_out, "the coordinator knows of no servers: they are not there"});
+    links.options.join = inquiry->answer->address;
+    const auto former = std::exchange(server_view, inquiry->answer->view * kViewStep);
+    if (former != server_view) links.welcomed = 0;  // to these servers it is new
     return {};
   }
 
@@ -123,7 +210,10 @@ class Member::Impl : public transport::Handler {
     links.over = false;
     links.chief = false;
     for (const auto& [network, cluster] : links.clusters) cluster->forget();
-    if (auto reached = reach_servers(lock, patience); !reached) return reached;
+    if (!links.options.coordinator.empty())
+      if (auto found = find_servers(lock, transport::Loop::now() + patience); !found) return found;
+    if (auto reached = reach_servers(lock, links.options.coordinator.empty() ? patience : Duration(kGone)); !reached)
+      return reached;
     for (const auto& [network, cluster] : links.clusters) {
       if (auto opened = open_on_servers(lock, *cluster); !opened) return opened;
       if (cluster->joined()) cluster->begin_again();
@@ -401,9 +491,10 @@ class Member::Impl : public transport::Handler {
         assembly.over(failure.text, cut ? std::optional(shard_of(connection)) : std::nullopt);
     } else if (links.lost && failure.kind == transport::Down::local) {
       // Closed by this side, so that nothing more is written to the replica's places: it is about to join again.
-    } else if (!left && !house && !links.fatal && !link.leaving && (cut || failure.kind == transport::Down::closed)) {
+    } else if (!left && !house && !links.fatal && !link.leaving && failure.kind != transport::Down::local) {
       // The server may have taken this replica for dead, or the path was cut. One that has ended does not answer.
-      if (!links.lost) links.lost = {std::move(lost), cut ? links.options.deadline : kGone};
+      const bool patient = cut || !links.options.coordinator.empty();
+      if (!links.lost) links.lost = {std::move(lost), patient ? links.options.deadline : kGone};
       links.over = true;
     } else if (link.leaving && !links.fatal)
       links.loop->after(kWhy, [this, lost = std::move(lost)] {
@@ -417,6 +508,7 @@ class Member::Impl : public transport::Handler {
 
   transport::LoopThread loop_thread{"yoke-loop"};  // first: the rest lives on it
   Links links;
+  std::uint64_t server_view = 0;  // of which the servers are, as the coordinator said
   bool left = false;
   std::unique_ptr<House> house;
   bool house_ended = false;
@@ -432,9 +524,14 @@ class Member::Impl : public transport::Handler {
   static constexpr auto kWhy = std::chrono::seconds(2);   // for the first server's word to come, on a way of its own
   static constexpr auto kGone = std::chrono::seconds(1);  // for a server that closed the connection to answer again
   static constexpr Duration kTryAgain = std::chrono::milliseconds(200);
+  static constexpr std::uint64_t kViewStep = 4096;                      // as servers with a coordinator count views
   static constexpr std::uint64_t kTwinCredit = std::uint64_t{1} << 40;  // what is held is let go of step by step
 
-  std::uint64_t view() const { return links.forms ? std::max(Assembly::kFirstView, assembly.number()) : 0; }
+  std::uint64_t view() const {
+    return !links.options.coordinator.empty() ? server_view
+           : links.forms                      ? std::max(Assembly::kFirstView, assembly.number())
+                                              : 0;
+  }
 
   static wire::ShardId shard_of(const transport::Connection& connection) {
     return *std::static_pointer_cast<wire::ShardId>(connection.note);

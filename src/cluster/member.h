@@ -18,6 +18,7 @@ namespace yoke::cluster {
 
 struct MemberOptions {
   std::string join;                      // where the first server listens
+  std::string coordinator;               // who knows where that is; empty: nobody, `join` says it
   std::string container;                 // which container there; empty: the job has no name
   wire::About about;                     // what the container is to keep about the model
   std::optional<std::uint32_t> replica;  // which one this is; none: the first server says

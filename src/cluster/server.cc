@@ -15,6 +15,8 @@ namespace {
 using wire::Role;
 
 constexpr std::size_t kMostAtOnce = 4u << 20;  // bytes of first values in one message
+// For the replicas to come again, when the servers have changed.
+constexpr auto kReplicasMayCome = std::chrono::milliseconds(2500);
 
 const wire::Life* life_of(const wire::Message& message) {
   return std::visit(
@@ -46,6 +48,8 @@ Error wrong(std::string what) { return {Code::corrupt, std::move(what)}; }
 Server::Server(ServerOptions options, Premises premises)
     : options_(std::move(options)), premises_(std::move(premises)), progressed_(transport::Loop::now()) {
   timer_ = premises_.loop.after(kTick, [this] { tick(); });
+  if (options_.coordinated && options_.formed && first())
+    awaited_ = premises_.loop.after(kReplicasMayCome, [this] { expect_no_more(); });
   for (const auto& [id, why] : options_.absent) {
     auto& seat = seats_[id];
     seat.left = true;
@@ -54,7 +58,7 @@ Server::Server(ServerOptions options, Premises premises)
 }
 
 Server::~Server() {
-  for (const auto timer : {timer_, abandoned_, farewell_, checkpoint_wait_}) premises_.loop.cancel(timer);
+  for (const auto timer : {timer_, abandoned_, farewell_, checkpoint_wait_, awaited_}) premises_.loop.cancel(timer);
   for (const auto& peer : peers_) peer->connection->note.reset();  // they own each other
 }
 
@@ -174,10 +178,10 @@ void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes paylo
 // Null: there is not memory enough.
 std::shared_ptr<HostedNetwork> Server::host(wire::Open& open, const std::optional<core::Standing>& standing) {
   try {
-    auto network = std::make_shared<HostedNetwork>(open.network, options_.shard, open.terms, std::move(open.layout),
-                                                   std::move(open.about), *this, premises_.workers, premises_.arena,
-                                                   options_.recorder,
-                                                   Beginning{standing, options_.twin.has_value(), options_.view});
+    auto network = std::make_shared<HostedNetwork>(
+        open.network, options_.shard, open.terms, std::move(open.layout), std::move(open.about), *this,
+        premises_.workers, premises_.arena, options_.recorder,
+        Beginning{standing, options_.twin.has_value() || options_.filled, options_.view, options_.coordinated});
     return network->ready() ? network : nullptr;
   } catch (const std::bad_alloc&) {
     return nullptr;
@@ -214,6 +218,10 @@ Status Server::take_in(wire::Open& open) {
   const auto* inherits = options_.inherits.get();
   if (inherits && index >= inherits->networks().size())
     return Error{Code::refused, "the job has fewer networks than this replica"};
+  if (options_.coordinated && open.terms.optimizer_state == OptimizerState::per_replica)
+    return Error{Code::unsupported,
+                 "servers with a coordinator keep one optimizer state for all replicas: leave out --optimizer-state "
+                 "per-replica, or --backups"};
   auto network = host(open, inherits       ? inherits->networks()[index].standing
                             : checkpointer ? checkpointer->standing(index)
                                            : std::nullopt);
@@ -238,6 +246,7 @@ Status Server::take_in(wire::Open& open) {
   if (checkpointer && !network->loading()) checkpointer->expect_network(network->plan().shards());
   for (const auto& [id, seat] : seats_)
     if (!seat.gone.empty()) network->down({id, seat.incarnation}, seat.gone);
+  if (options_.backup && !options_.filled) network->backup_changed(true);
   networks_.emplace(index, std::move(network));
   return {};
 }
@@ -380,6 +389,62 @@ void Server::send_to_twin() {
     }
     peer->connection->send(wire::encode(what));
   }
+}
+
+// --- to the backup ---
+
+void Server::to_backup(const wire::JobMessage& message, transport::Bytes payload) {
+  if (options_.to_backup) options_.to_backup(wire::encode(message), std::move(payload));
+}
+
+void Server::fill(HostedNetwork& network, wire::Version version, Slice slice) {
+  to_backup(wire::Open{network.number(), network.terms(), network.layout(), network.about()});
+  for (auto& piece : slice.pieces) {
+    piece.what.of = version;
+    to_backup(piece.what, {std::as_bytes(piece.values), std::move(piece.keep)});
+  }
+  to_backup(wire::PiecesDone{network.number(), version, network.plan().shards(), std::move(slice.standing)});
+}
+
+void Server::send_mean(const wire::Mean& mean, transport::Bytes values) { to_backup(mean, std::move(values)); }
+
+void Server::means_done(HostedNetwork& network, wire::Version version, std::optional<core::Standing> standing) {
+  // What the backup has, it may go on from: whatever led to it must be on record.
+  if (options_.recorder) static_cast<void>(options_.recorder->flush());
+  to_backup(wire::PiecesDone{network.number(), version, network.plan().shards(), std::move(standing)});
+}
+
+void Server::tell_filled(HostedNetwork& network) {
+  to_backup(wire::Filled{network.number()});
+  filled_.insert(network.number());
+  if (filled_.size() == networks_.size() && options_.backup_filled) options_.backup_filled();
+}
+
+void Server::backup_changed(bool there) {
+  options_.backup = there;
+  options_.filled = false;
+  filled_.clear();
+  for (const auto& [index, network] : networks_) network->backup_changed(there);
+}
+
+void Server::backup_has(std::uint32_t index, wire::Version version) {
+  if (const auto it = networks_.find(index); it != networks_.end()) it->second->mirrored(version);
+}
+
+// Who has not come again since the servers have changed is gone; he may still come.
+void Server::expect_no_more() {
+  if (ending_ || networks_.empty()) {
+    if (!ending_) awaited_ = premises_.loop.after(kReplicasMayCome, [this] { expect_no_more(); });
+    return;
+  }
+  const std::string why = "it did not come again when the servers had changed";
+  for (wire::ReplicaId id = 0; id < networks_.begin()->second->terms().replicas; ++id) {
+    if (replicas_.contains(id) || seats_.contains(id)) continue;
+    seats_[id].left = true;
+    seats_[id].gone = why;
+    for (const auto& [index, network] : networks_) network->down({id, 0}, why);
+  }
+  elect();
 }
 
 // --- the way out ---

@@ -44,6 +44,11 @@ struct ServerOptions {
   std::shared_ptr<const Inheritance> inherits;    // what it goes on from; null: from the beginning
   std::map<wire::ReplicaId, std::string> absent;  // who is not in the job now, and why
   std::optional<wire::ReplicaId> chief;           // who was it before
+  // Where a coordinator says which server hosts what:
+  bool coordinated = false;
+  bool backup = false, filled = false;  // the shard has a backup; and that has all that this begins with
+  std::function<void(std::string, transport::Bytes)> to_backup;
+  std::function<void()> backup_filled;  // it has all that there is
   // By network: what was counted before, and up to which version.
   std::map<std::uint32_t, std::pair<wire::Version, Tally>> tallies;
 };
@@ -76,6 +81,9 @@ class Server : public transport::Handler, public Outlet {
   void checkpoint(Answer then);
   // Takes a replica out in good order; `then` is told when it has gone.
   void drain(wire::ReplicaId replica, const std::string& reason, Answer then);
+  // The shard has a backup from now on, which has nothing; or none. And: the backup has this version.
+  void backup_changed(bool there);
+  void backup_has(std::uint32_t network, wire::Version version);
   // Replicas that are there now.
   std::uint32_t clients() const { return static_cast<std::uint32_t>(replicas_.size()); }
 
@@ -98,6 +106,10 @@ class Server : public transport::Handler, public Outlet {
   void announce(HostedNetwork& network, const core::Announce& announce) override;
   void loaded(HostedNetwork& network, const Status& status) override;
   void mirror(HostedNetwork& network, wire::Version version, Slice slice) override;
+  void fill(HostedNetwork& network, wire::Version version, Slice slice) override;
+  void send_mean(const wire::Mean& mean, transport::Bytes values) override;
+  void means_done(HostedNetwork& network, wire::Version version, std::optional<core::Standing> standing) override;
+  void tell_filled(HostedNetwork& network) override;
   Time now() const override;
   void say(const std::string& text) override;
 
@@ -140,6 +152,8 @@ class Server : public transport::Handler, public Outlet {
   static Error no_chief(const std::string& why);
   bool form_anew(const Peer& peer, const std::string& reason);
   void send_to_twin();
+  void to_backup(const wire::JobMessage& message, transport::Bytes payload = {});
+  void expect_no_more();
   void tell_drained(const Peer& peer);
   void refuse(Peer& peer, const std::string& reason);
   void refuse_all(const std::string& reason);
@@ -194,13 +208,14 @@ class Server : public transport::Handler, public Outlet {
   std::uint64_t seen_progress_ = 0;
   Time progressed_;                // when that last changed
   std::optional<Time> concluded_;  // since when the result stands
-  transport::Loop::Timer timer_ = 0, abandoned_ = 0, farewell_ = 0;
+  transport::Loop::Timer timer_ = 0, abandoned_ = 0, farewell_ = 0, awaited_ = 0;
 
   struct ForTwin {
     wire::PiecesDone what;
     Slice slice;
   };
-  std::deque<ForTwin> for_twin_;  // that is not sent yet: it is on its way here
+  std::set<std::uint32_t> filled_;  // networks of which the backup has all
+  std::deque<ForTwin> for_twin_;    // that is not sent yet: it is on its way here
 
   struct Mark {  // where training stood, to say how fast it goes
     Time at{};

@@ -41,6 +41,7 @@ Status Server::admit(Peer& peer) {
     case Role::watcher:
     case Role::keeper:
     case Role::member:
+    case Role::coordinator:
       break;
   }
   return {};
@@ -177,6 +178,11 @@ void Server::refuse_all(const std::string& reason) {
 // Where the others can go on among themselves they do. This is none of the job any more then.
 bool Server::form_anew(const Peer& peer, const std::string& reason) {
   if (!options_.lost || ending_ || over() || refusing_all_) return false;
+  if (options_.coordinated) {
+    if (peer.identity.role != Role::server) return false;  // replicas host nothing
+    options_.lost(fmt::format("{}: {}", in_words(peer.identity), reason));
+    return true;
+  }
   const bool initialised =
       std::any_of(networks_.begin(), networks_.end(), [](const auto& entry) { return entry.second->initialised(); });
   if (!initialised && !options_.formed) return false;  // nobody has the first values

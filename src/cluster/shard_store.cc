@@ -48,6 +48,15 @@ void ShardStore::reduce(const core::Reduce& pass, std::span<const Part> parts) {
   updates_.run(pass, parts, at(present_, pass.block), at(next_, pass.block));
 }
 
+void ShardStore::reduce_by_mean(const core::Reduce& pass, std::span<const Part> parts, float* mean) {
+  if (parts.empty()) return reduce(pass, parts);
+  updates_.average(pass, parts, at(present_, pass.block), mean);
+  auto alone = pass;
+  alone.scale = 1;  // it is in the mean
+  const Part whole{parts.front().replica, mean, 1};
+  reduce(alone, {&whole, 1});
+}
+
 void ShardStore::publish(wire::Version version) {
   present_ = std::move(next_);
   version_ = version;

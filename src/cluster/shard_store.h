@@ -41,6 +41,9 @@ class ShardStore {
   bool prepare_next(std::span<const core::Share> shares);
   // Writes the block's next version. From any thread, different blocks at the same time.
   void reduce(const core::Reduce& pass, std::span<const Part> parts);
+  // The same, for a backup to follow: the mean goes to `mean`, as long as the block, and the update is made of it
+  // alone.
+  void reduce_by_mean(const core::Reduce& pass, std::span<const Part> parts, float* mean);
   // The next version is the present one, with this number.
   void publish(wire::Version version);
 

@@ -17,6 +17,10 @@ class SilentOutlet : public Outlet {
   void announce(HostedNetwork&, const core::Announce&) override {}
   void loaded(HostedNetwork&, const Status&) override {}
   void mirror(HostedNetwork&, wire::Version, Slice) override {}
+  void fill(HostedNetwork&, wire::Version, Slice) override {}
+  void send_mean(const wire::Mean&, transport::Bytes) override {}
+  void means_done(HostedNetwork&, wire::Version, std::optional<core::Standing>) override {}
+  void tell_filled(HostedNetwork&) override {}
   Time now() const override { return {}; }
   void say(const std::string&) override {}
 };

@@ -44,4 +44,41 @@ std::uint64_t Inheritance::updates(std::uint32_t network, SlotId slot) const {
   return it == pieces_.end() || it->second.empty() ? 0 : it->second.begin()->second.what.updates;
 }
 
+Slice slice_of(ShardStore& store, const core::BlockPlan& plan, wire::ShardId shard, std::uint32_t network, bool next) {
+  Slice slice;
+  auto& updates = store.updates();
+  auto& memory = updates.memory_of(0);
+  for (const auto id : plan.of_shard[shard]) {
+    const auto& block = plan.blocks[id];
+    const bool later = next && updates.touched(id);
+    const auto add = [&](std::uint32_t array, std::span<const float> values, std::shared_ptr<const void> keep) {
+      slice.pieces.push_back(
+          {{network, 0, block.slot, array, block.offset, memory.updates(id) + later}, values, std::move(keep)});
+    };
+    auto values = next ? store.next(id) : store.present(id);
+    add(0, values.values, std::move(values.keep));
+    std::uint32_t array = 0;
+    for (auto& held : later ? memory.hold_next(id) : memory.hold(id)) add(++array, held.values, std::move(held.keep));
+  }
+  return slice;
+}
+
+Status Inheritance::fill(ShardStore& store, const core::BlockPlan& plan, wire::ShardId shard,
+                         std::uint32_t network) const {
+  auto& memory = store.updates().memory_of(0);
+  for (const auto id : plan.of_shard[shard]) {
+    const auto& block = plan.blocks[id];
+    std::vector<float> values(block.size);
+    if (auto done = read(network, block.slot, 0, block.offset, values); !done) return done;
+    store.initialise(id, values);
+    const auto made = updates(network, block.slot);
+    if (made == 0) continue;
+    std::vector<std::vector<float>> arrays(memory.present(id).size(), std::vector<float>(block.size));
+    for (std::uint32_t array = 0; array < arrays.size(); ++array)
+      if (auto done = read(network, block.slot, array + 1, block.offset, arrays[array]); !done) return done;
+    memory.restore(id, made, arrays);
+  }
+  return {};
+}
+
 }  // namespace yoke::cluster

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "cluster/shard_store.h"
 #include "core/block_plan.h"
 #include "wire/job.h"
 #include "yoke/error.h"
@@ -35,6 +36,9 @@ struct HeldSlice {
 // The piece's floats among those of the block; nothing: they have none in common.
 std::optional<SlicePiece> cut(const SlicePiece& piece, const core::Block& block);
 
+// What a shard has in its memory of a version: the present one, or the next, once it is made.
+Slice slice_of(ShardStore& store, const core::BlockPlan& plan, wire::ShardId shard, std::uint32_t network, bool next);
+
 // What a process takes over of a network when the job is formed anew: pieces that make up its new slice, in any order.
 class Inheritance {
  public:
@@ -50,6 +54,8 @@ class Inheritance {
   // Fills `out`, floats from `offset` on of a slot's values or of an array; an error: not all of them are here.
   Status read(std::uint32_t network, SlotId slot, std::uint32_t array, std::uint64_t offset,
               std::span<float> out) const;
+  // Fills a shard's values and what its optimizer remembers; before anything else.
+  Status fill(ShardStore& store, const core::BlockPlan& plan, wire::ShardId shard, std::uint32_t network) const;
   // How many updates made the state of the slot; 0: there is none.
   std::uint64_t updates(std::uint32_t network, SlotId slot) const;
 

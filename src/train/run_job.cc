@@ -103,6 +103,7 @@ Result<Summary> run_member(const Options& options, const wire::JobTerms& terms, 
   auto credentials = security::find_credentials(processes.security);
   if (!credentials) return credentials.error();
   auto joined = cluster::Member::join({.join = processes.join,
+                                       .coordinator = processes.coordinator,
                                        .container = processes.container,
                                        .about = processes.about,
                                        .replica = processes.replica,
