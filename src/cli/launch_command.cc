@@ -22,7 +22,8 @@ struct LaunchFlags {
   TrainFlags train;
   std::optional<std::uint32_t> servers, servers_per_node;
   std::uint32_t server_nodes = 0;
-  std::string transport = "shm", rank, meet, host, join;
+  std::optional<std::uint32_t> backups;
+  std::string transport = "shm", rank, meet, host, join, store;
 };
 
 const char* variable(const char* name) { return std::getenv(name); }
@@ -53,6 +54,27 @@ Status check_in_cluster(const TrainFlags& flags) {
                "hold `yoke check FILE.*` against what the ranks have written"};
 }
 
+Status check_backups(const LaunchPlan& plan, bool alone) {
+  if (!plan.backups) {
+    if (plan.store.empty()) return {};
+    return Error{Code::invalid_argument,
+                 "--store is where a coordinator keeps its views: say --backups 1 (or 0) as well"};
+  }
+  if (plan.roles.mirrored)
+    return Error{Code::invalid_argument,
+                 "--backups is of sync and async: under mirrored every slice of the parameters is held twice anyway"};
+  if (plan.roles.served)
+    return Error{Code::invalid_argument, "--backups: the servers of a container run already, and have none"};
+  if (!alone)
+    return Error{Code::unsupported,
+                 "--backups on several ranks: start `yoke coordinator`, `yoke server --coordinator` and `yoke replica "
+                 "--coordinator` by themselves (docs/failover.md shows how)"};
+  if (*plan.backups == 0 && plan.flags.options.checkpoints.folder.empty())
+    return Error{Code::invalid_argument,
+                 "--backups 0: a server that is lost is made up for from a checkpoint: say --checkpoint DIR as well"};
+  return {};
+}
+
 // A program of the user's own takes the flags of the job, and no others: what it trains is its own business.
 Status check_for_program(const std::vector<std::string>& words, const std::string& container) {
   Options options;
@@ -79,7 +101,7 @@ int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& t
   LaunchPlan plan;
   std::vector<std::string> own{"--servers", "--servers-per-node", "--server-nodes", "--rank",   "--meet",
                                "--host",    "--transport",        "--history",      "--config", "--container",
-                               "--join",    "--restarts"};
+                               "--join",    "--restarts",         "--backups",      "--store"};
   own.insert(own.end(), std::begin(kSecurityFlags), std::end(kSecurityFlags));
   plan.words = without_flags(words, own, {"--check", "--print-config", kInsecureFlag});
   const auto place = launch::find_place(variable, {launch::this_node(), flags.rank, flags.meet});
@@ -107,6 +129,9 @@ int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& t
   plan.flags = flags.train;
   plan.join = flags.join;
   plan.transport = flags.transport;
+  plan.backups = flags.backups;
+  plan.store = flags.store;
+  if (auto checked = check_backups(plan, alone); !checked) return fail(checked.error());
   plan.program = program;
   plan.typed = {"launch"};
   plan.typed.insert(plan.typed.end(), typed.begin(), typed.end());
@@ -145,6 +170,19 @@ void add_launch(CLI::App& app, const std::vector<std::string>& typed, const std:
       ->add_option("--servers", flags->servers,
                    "processes that host the parameters; by default as --shards says, none under mirrored")
       ->check(CLI::Range(0u, 4096u))
+      ->group(group);
+  command
+      ->add_option("--backups", flags->backups,
+                   "1: every server has a backup, which takes its place when it is lost; 0: what is lost with a server "
+                   "comes from the newest checkpoint. Both start what is lost again. By default a lost server ends the "
+                   "job")
+      ->check(CLI::Range(0u, 1u))
+      ->group(group);
+  command
+      ->add_option("--store", flags->store,
+                   "with --backups: where the coordinator keeps what it has decided, a folder or "
+                   "etcd://HOST:PORT[,HOST:PORT...]/NAME; by default in a temporary folder")
+      ->type_name("WHERE")
       ->group(group);
   command
       ->add_option("--transport", flags->transport,

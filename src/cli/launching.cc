@@ -115,6 +115,11 @@ class Launching {
     job.stopping = plan_.program.empty() ? "stopping after this step and saving; once more to stop at once"
                                          : "stopping; once more to stop at once";
     job.server = [this](std::uint32_t i, const std::string& join) { return server(i, join); };
+    if (plan_.backups) {
+      for (auto i = post_->roles().servers; i < post_->roles().servers * (1 + *plan_.backups); ++i)
+        job.part.servers.push_back(i);
+      job.coordinator = [this](const std::string& listened) { return coordinator(listened); };
+    }
     job.replica = [this](std::uint32_t i, const std::string& join) { return replica(i, join); };
     return launch::run_local_job(supervisor, job, say);
   }
@@ -136,19 +141,42 @@ class Launching {
     return file;
   }
 
+  launch::ChildSpec coordinator(const std::string& listened) {
+    launch::ChildSpec spec;
+    spec.name = "coordinator";
+    const auto listen = listened.empty() ? post_->listen("c", "") : Result<std::string>(listened);
+    if (!listen) say(listen.error().message);
+    spec.argv = {self_,       "coordinator",
+                 "--servers", std::to_string(post_->roles().servers),
+                 "--backups", std::to_string(*plan_.backups),
+                 "--store",   plan_.store.empty() ? scratch_->path() + "/views" : plan_.store,
+                 "--listen",  listen ? *listen : ""};
+    if (plan_.flags.quiet) spec.argv.push_back("--quiet");
+    spec.environment = post_->environment();
+    spec.standard_output = launch::StandardOutput::capture;
+    spec.ready_pipe = true;
+    return spec;
+  }
+
   launch::ChildSpec server(std::uint32_t i, const std::string& join) {
     launch::ChildSpec spec;
     spec.name = fmt::format("server {}", i);
-    const auto listen = post_->listen(fmt::format("s{}", i), join);
+    // A later life listens elsewhere, and has a history of its own.
+    const auto life = server_lives_[i]++;
+    const auto name = fmt::format("s{}{}", i, life == 0 ? "" : fmt::format("-{}", life));
+    const auto listen = post_->listen(name, join);
     if (!listen) say(listen.error().message);
-    spec.argv = {
-        self_, "server", "--shard", fmt::format("{}/{}", i, post_->roles().servers), "--listen", listen ? *listen : ""};
+    spec.argv = {self_, "server", "--listen", listen ? *listen : ""};
+    if (plan_.backups)
+      spec.argv.insert(spec.argv.end(), {"--coordinator", join});
+    else
+      spec.argv.insert(spec.argv.end(), {"--shard", fmt::format("{}/{}", i, post_->roles().servers)});
     spec.environment = post_->environment();
     spec.environment.push_back(std::string(kCommandVariable) + "=" + launch::join_words(plan_.typed));
     const auto kept = checkpoint_words(plan_.flags.options.checkpoints);
     spec.argv.insert(spec.argv.end(), kept.begin(), kept.end());
-    if (!join.empty()) spec.argv.insert(spec.argv.end(), {"--join", join});
-    if (records()) spec.argv.insert(spec.argv.end(), {"--history", part(fmt::format("s{}", i))});
+    if (!join.empty() && !plan_.backups) spec.argv.insert(spec.argv.end(), {"--join", join});
+    if (records()) spec.argv.insert(spec.argv.end(), {"--history", part(name)});
     if (plan_.flags.quiet) spec.argv.push_back("--quiet");
     spec.standard_output = launch::StandardOutput::capture;
     spec.ready_pipe = true;
@@ -198,6 +226,7 @@ class Launching {
     if (!plan_.program.empty()) seat.flags = job_words();
     const auto seated = launch::to_environment(seat);
     spec.environment.insert(spec.environment.end(), seated.begin(), seated.end());
+    if (plan_.backups) spec.environment.push_back(std::string(kCoordinatorVariable) + "=" + join);
     if (!container.empty()) spec.environment.push_back(std::string(kContainerVariable) + "=" + container);
     if (plan_.program.empty()) {
       spec.argv = {self_, "replica"};
@@ -306,6 +335,7 @@ class Launching {
   std::vector<std::string> listens_;  // where the replicas here do, under mirrored
   std::vector<std::string> parts_;
   std::map<std::uint32_t, std::uint32_t> lives_;  // of each replica, so far
+  std::map<std::uint32_t, std::uint32_t> server_lives_;
   bool said_where_ = false;
 };
 

@@ -12,15 +12,17 @@
 namespace yoke::cli {
 
 struct LaunchPlan {
-  TrainFlags flags;                  // of the job; checked
-  launch::RolesAsked roles;          // who starts what
-  launch::Place place;               // none: all of the job is started here
-  std::string meet, host;            // --meet and --host
-  std::string join;                  // a container: where its servers are
-  std::string transport = "shm";     // or unix, tcp; of processes of one node
-  std::vector<std::string> words;    // the job's flags, for every replica
-  std::vector<std::string> program;  // of the user's own, with its words; empty: `yoke replica`
-  std::vector<std::string> typed;    // the command as it was typed, without `yoke`; the program and its words, too
+  TrainFlags flags;                      // of the job; checked
+  launch::RolesAsked roles;              // who starts what
+  launch::Place place;                   // none: all of the job is started here
+  std::string meet, host;                // --meet and --host
+  std::string join;                      // a container: where its servers are
+  std::string transport = "shm";         // or unix, tcp; of processes of one node
+  std::optional<std::uint32_t> backups;  // of each server, with a coordinator; none: a server that is lost ends the job
+  std::string store;                     // of the coordinator; empty: in the scratch folder
+  std::vector<std::string> words;        // the job's flags, for every replica
+  std::vector<std::string> program;      // of the user's own, with its words; empty: `yoke replica`
+  std::vector<std::string> typed;        // the command as it was typed, without `yoke`; the program and its words, too
 };
 
 // --restarts, of the commands that start processes.

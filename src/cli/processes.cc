@@ -97,7 +97,9 @@ Status take_place(const launch::Surroundings& found, bool replicas_given, Option
   options.processes.join = found.join;
   options.processes.replica = found.replica;
   if (options.processes.listen.empty()) options.processes.listen = found.listen;
-  // A program of the user's own has no flag for it.
+  // A program of the user's own has no flags for these.
+  if (const char* coordinator = std::getenv(kCoordinatorVariable); coordinator && found.kind == Kind::yoke)
+    options.processes.coordinator = coordinator;
   if (const char* container = std::getenv(kContainerVariable); container && found.kind == Kind::yoke)
     options.processes.container = container;
   if (found.replicas) {

@@ -20,6 +20,7 @@ inline constexpr char kHistoryVariable[] = "YOKE_HISTORY";  // a program of the 
 inline constexpr char kResultVariable[] = "YOKE_RESULT";
 
 // Which container of `yoke serve` a job is in, where no flag says it.
+inline constexpr char kCoordinatorVariable[] = "YOKE_COORDINATOR";
 inline constexpr char kContainerVariable[] = "YOKE_CONTAINER";
 
 // --container, and for those that start replicas (`join` not null) --join.

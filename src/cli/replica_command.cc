@@ -19,7 +19,7 @@ namespace {
 
 struct ReplicaFlags {
   TrainFlags train;
-  std::string join, listen;
+  std::string join, listen, coordinator;
   std::optional<std::uint32_t> replica;
   bool again = false;
 };
@@ -39,7 +39,14 @@ Status check_again(const ReplicaFlags& flags) {
 Status place(const ReplicaFlags& flags, bool replicas_given, Options& options) {
   if (auto checked = check_again(flags); !checked) return checked;
   options.processes.listen = flags.listen;
-  if (flags.join.empty()) {
+  if (!flags.coordinator.empty()) {
+    if (options.strategy == Strategy::mirrored)
+      return Error{
+          Code::invalid_argument,
+          "--coordinator is of sync and async: under mirrored the replicas host the parameters, and need none"};
+    options.processes.coordinator = options.processes.join = flags.coordinator;
+    options.processes.replica = flags.replica;
+  } else if (flags.join.empty()) {
     const auto found = surroundings();
     if (!found) return found.error();
     if (found->kind == launch::Surroundings::Kind::none)
@@ -95,6 +102,11 @@ void add_replica(CLI::App& app, const std::vector<std::string>& words, int& stat
       ->add_option("--join", flags->join,
                    "where the first server listens; mirrored: where replica 0 does, or, to come to a job that runs "
                    "already, where some of its replicas do, with commas between them")
+      ->type_name("ADDRESS")
+      ->group(group);
+  command
+      ->add_option("--coordinator", flags->coordinator,
+                   "where the job's coordinator listens, who knows where the servers are, also when they change")
       ->type_name("ADDRESS")
       ->group(group);
   command

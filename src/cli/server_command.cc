@@ -13,7 +13,7 @@ namespace {
 struct ServerFlags {
   ServingFlags serving;
   Checkpoints checkpoints;
-  std::string history;
+  std::string history, coordinator, advertise;
   double deadline = 60;
 };
 
@@ -30,6 +30,8 @@ int run_server(const ServerFlags& flags, const std::vector<std::string>& words) 
     options->recorder = std::make_shared<history::Recorder>();
     if (auto streams = options->recorder->stream_to(flags.history); !streams) return fail(streams.error());
   }
+  options->advertise = flags.advertise;
+  if (!flags.coordinator.empty()) return serve_as_told(std::move(*options), flags.coordinator, flags.serving.quiet);
   return serve(std::move(*options), flags.serving.quiet);
 }
 
@@ -58,6 +60,12 @@ void add_server(CLI::App& app, const std::vector<std::string>& words, int& statu
       ->type_name("SECONDS");
   command->add_option("--history", flags->history, "its part of every event of the protocol, for `yoke check`")
       ->type_name("FILE");
+  auto* coordinator = command->add_option("--coordinator", flags->coordinator,
+                                          "who says which part it hosts, or that it is the backup of another: `yoke "
+                                          "coordinator` listens there");
+  coordinator->type_name("ADDRESS")->excludes(command->get_option("--shard"))->excludes(command->get_option("--join"));
+  command->add_option("--advertise", flags->advertise, "where others reach it, if that is not where it listens")
+      ->type_name("ADDRESS");
   add_checkpoint_flags(*command, flags->checkpoints);
   command->callback([flags, &words, &status] { status = run_server(*flags, words); });
 }

@@ -14,6 +14,7 @@
 
 #include "cli/exit_status.h"
 #include "cli/security_flags.h"
+#include "cluster/view_server.h"
 #include "launch/spawn.h"
 
 namespace yoke::cli {
@@ -79,45 +80,71 @@ Result<cluster::HouseOptions> house_options(const ServingFlags& flags) {
   return options;
 }
 
-int serve(cluster::HouseOptions options, bool quiet) {
-  const char* ready = std::getenv(launch::kReadyVariable);
-  const int fd = signals(ready != nullptr);
-  transport::Loop loop;
-  Status end;
-  int signal = 0;
-  options.ended = [&](const Status& status) {
-    end = status;
-    loop.stop();
-  };
-  auto house = cluster::House::open(loop, options);
-  if (!house) return fail(house.error());
-  loop.watch(fd, EPOLLIN, [&](std::uint32_t) {
+Serving::Serving() : launched_(std::getenv(launch::kReadyVariable) != nullptr), fd_(signals(launched_)) {}
+
+void Serving::on_signal(std::function<void(int)> call, std::function<void()> asked) {
+  loop_.watch(fd_, EPOLLIN, [this, call = std::move(call), asked = std::move(asked)](std::uint32_t) {
     signalfd_siginfo info{};
     bool ends = false;
-    while (read(fd, &info, sizeof info) == sizeof info) {
+    while (read(fd_, &info, sizeof info) == sizeof info) {
       if (info.ssi_signo == SIGUSR2) {
-        (*house)->checkpoint("SIGUSR2 asks for it");
+        if (asked) asked();
       } else {
-        signal = static_cast<int>(info.ssi_signo);
+        signal_ = static_cast<int>(info.ssi_signo);
         ends = true;
       }
     }
-    if (ends) (*house)->stop(fmt::format("server {} was told to end", options.shard));
+    if (ends) call(signal_);
   });
-  if (ready) {
-    const auto line = (*house)->address() + "\n";
-    [[maybe_unused]] const auto written = write(std::atoi(ready), line.data(), line.size());
-    close(std::atoi(ready));
-  } else if (!quiet) {
-    fmt::print("shard {} of {} at {}\n", options.shard, options.shards, (*house)->address());
+}
+
+void Serving::ready(const std::string& address, const std::string& words) {
+  if (launched_) {
+    const int pipe = std::atoi(std::getenv(launch::kReadyVariable));
+    const auto line = address + "\n";
+    [[maybe_unused]] const auto written = write(pipe, line.data(), line.size());
+    close(pipe);
+  } else if (!words.empty()) {
+    fmt::print("{}\n", words);
     std::fflush(stdout);
   }
-  loop.run();
-  house->reset();
+}
+
+void Serving::end(const Status& status) {
+  end_ = status;
+  loop_.stop();
+}
+
+int Serving::run(const std::function<void()>& close_all, bool stays) {
+  loop_.run();
+  close_all();
   // Servers with containers end well when they are told to, unless something could not be saved.
-  if (!end && options.containers) return fail(end.error());
-  if (!end) return signal == SIGTERM ? kTerminated : signal ? kInterrupted : fail(end.error());
+  if (!end_ && stays) return fail(end_.error());
+  if (!end_) return signal_ == SIGTERM ? kTerminated : signal_ ? kInterrupted : fail(end_.error());
   return kDone;
+}
+
+int serve(cluster::HouseOptions options, bool quiet) {
+  Serving serving;
+  options.ended = [&](const Status& status) { serving.end(status); };
+  auto house = cluster::House::open(serving.loop(), options);
+  if (!house) return fail(house.error());
+  serving.on_signal([&](int) { (*house)->stop(fmt::format("server {} was told to end", options.shard)); },
+                    [&] { (*house)->checkpoint("SIGUSR2 asks for it"); });
+  serving.ready((*house)->address(),
+                quiet ? "" : fmt::format("shard {} of {} at {}", options.shard, options.shards, (*house)->address()));
+  return serving.run([&] { house->reset(); }, options.containers.has_value());
+}
+
+int serve_as_told(cluster::HouseOptions options, const std::string& coordinator, bool quiet) {
+  Serving serving;
+  options.ended = [&](const Status& status) { serving.end(status); };
+  auto server = cluster::ViewServer::open(serving.loop(), {options, coordinator});
+  if (!server) return fail(server.error());
+  serving.on_signal([&](int) { (*server)->stop("this server was told to end"); },
+                    [&] { (*server)->checkpoint("SIGUSR2 asks for it"); });
+  serving.ready((*server)->address(), quiet ? "" : fmt::format("server at {}", (*server)->address()));
+  return serving.run([&] { server->reset(); });
 }
 
 }  // namespace yoke::cli

@@ -10,6 +10,7 @@
 #include "cli/check_command.h"
 #include "cli/config_file.h"
 #include "cli/containers_command.h"
+#include "cli/coordinator_command.h"
 #include "cli/data_command.h"
 #include "cli/doctor_command.h"
 #include "cli/eval_command.h"
@@ -89,6 +90,7 @@ int main(int argc, char** argv) {
   cli::add_train(app, typed, settled, status);
   cli::add_launch(app, typed, settled, program, status);
   cli::add_server(app, typed, status);
+  cli::add_coordinator(app, status);
   cli::add_replica(app, typed, status);
   cli::add_serve(app, status);
   cli::add_containers(app, status);

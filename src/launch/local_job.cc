@@ -34,6 +34,9 @@ class Running {
       : supervisor_(supervisor), job_(job), say_(say), join_(job.join) {
     end_.replicas.resize(job.part.replicas.size());
     for (const auto replica : job.part.replicas) seats_.push_back({replica, Restarts(job.restarts)});
+    if (!job.coordinator) return;
+    helpers_.push_back({kCoordinator, Restarts(job.restarts)});
+    for (const auto server : job.part.servers) helpers_.push_back({server, Restarts(job.restarts)});
   }
 
   Result<JobEnd> run() {
@@ -76,7 +79,14 @@ class Running {
   Status start() {
     const auto by = Clock::now() + job_.patience.start;
     std::vector<const Child*> waiting;
-    for (const auto i : job_.part.servers) {
+    for (auto& helper : helpers_) {
+      if (auto started = start_helper(helper); !started) return started;
+      ++servers_left_;
+      auto address = supervisor_.await_ready(*helper.child, by);
+      if (!address) return address.error();
+      if (helper.replica == kCoordinator) join_ = *address;
+    }
+    for (const auto i : job_.coordinator ? std::vector<std::uint32_t>{} : job_.part.servers) {
       auto child = supervisor_.start(job_.server(i, join_));
       if (!child) return child.error();
       ++servers_left_;
@@ -117,14 +127,48 @@ class Running {
     return {};
   }
 
+  // The coordinator, or a server that it knows.
+  static constexpr std::uint32_t kCoordinator = ~0u;
+
+  Status start_helper(Seat& helper) {
+    auto child = supervisor_.start(helper.replica == kCoordinator ? job_.coordinator(join_)
+                                                                  : job_.server(helper.replica, join_));
+    if (!child) return child.error();
+    helper.child = *child;
+    helper.began = Clock::now();
+    return {};
+  }
+
+  // Whether it is started again; the job goes on in any case, as long as others have what it had.
+  bool helper_comes_again(const Child& child) {
+    const auto helper =
+        std::find_if(helpers_.begin(), helpers_.end(), [&](const Seat& it) { return it.child == &child; });
+    if (helper == helpers_.end() || !lost(*child.ending()) || !may_restart()) return false;
+    const auto ran = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - helper->began);
+    const auto again = helper->restarts.lost(ran);
+    say_(fmt::format("{}; {}", last_words(child), again ? in_words(*again, job_.restarts) : "it is not started again"));
+    if (again) helper->again = Clock::now() + again->pause;
+    return again.has_value();
+  }
+
   Clock::time_point next_restart() const {
     auto when = Clock::time_point::max();
+    for (const auto& helper : helpers_)
+      if (helper.again) when = std::min(when, *helper.again);
     for (const auto& seat : seats_)
       if (seat.again) when = std::min(when, *seat.again);
     return when;
   }
 
   void restart_those_due() {
+    for (auto& helper : helpers_) {
+      if (!helper.again || Clock::now() < *helper.again) continue;
+      helper.again.reset();
+      if (auto started = start_helper(helper); !started) {
+        say_(fmt::format("{}; going on without it", started.error().message));
+        --servers_left_;
+      }
+    }
     for (std::size_t at = 0; at < seats_.size(); ++at) {
       auto& seat = seats_[at];
       if (!seat.again || Clock::now() < *seat.again) continue;
@@ -179,6 +223,8 @@ class Running {
   // Nobody comes again. Whether somebody would have.
   bool drop_restarts() {
     bool dropped = false;
+    for (auto& helper : helpers_)
+      if (std::exchange(helper.again, std::nullopt)) --servers_left_;
     for (auto& seat : seats_) {
       if (!std::exchange(seat.again, std::nullopt)) continue;
       if (job_.mirrored && all_failed()) note_loss(*seat.child);
@@ -242,6 +288,11 @@ class Running {
   void on_server_exit(const Child& child) {
     const bool good = child.ending()->good();
     const bool needed = left_ > 0;
+    if (helper_comes_again(child)) return;
+    if (!good && job_.coordinator && may_restart() && servers_left_ > 1) {  // the others do without it
+      --servers_left_;
+      return;
+    }
     server_ended_ = true;
     if (!good && (needed || end_.signal == 0)) {
       end_.served = false;
@@ -301,8 +352,9 @@ class Running {
   const std::function<void(const std::string&)>& say_;
   std::string join_;
   JobEnd end_;
-  std::vector<Seat> seats_;  // in the order of the part's replicas
-  std::size_t left_ = 0;     // replicas that run, or come again
+  std::vector<Seat> seats_;    // in the order of the part's replicas
+  std::vector<Seat> helpers_;  // with a coordinator: that, and the servers
+  std::size_t left_ = 0;       // replicas that run, or come again
   std::size_t servers_left_ = 0;
   const Child* first_ = nullptr;  // the first server, if it is here
   bool server_ended_ = false;

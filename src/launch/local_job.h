@@ -33,6 +33,10 @@ struct LocalJob {
   bool elsewhere = false;  // other launchers run other parts of it
   // The words that start server `i`, told where the first one listens (""; for the first itself).
   std::function<ChildSpec(std::uint32_t i, const std::string& join)> server;
+  // The words that start the coordinator, who says what the servers host and where they are: then they and the replicas
+  // are told where it listens, and servers and coordinator that are lost are started again. Told where it listened
+  // before (""; the first time). Empty: there is none.
+  std::function<ChildSpec(const std::string& listened)> coordinator;
   // The words that start replica `i`. Under mirrored, `join` is where replica 0 will listen.
   std::function<ChildSpec(std::uint32_t i, const std::string& join)> replica;
   std::string join;  // where the first server listens, unless that is started here; under mirrored, replica 0
@@ -40,7 +44,7 @@ struct LocalJob {
   std::function<Status(const std::string& join)> announce;
   std::string stopping = "stopping";  // said once when the launcher is told to stop
   bool keeps = false;                 // checkpoints: SIGUSR2 asks the first server for one; see below
-  RestartRule restarts;               // of replicas
+  RestartRule restarts;               // of replicas; with a coordinator of servers as well
   Patience patience;
 };
 
