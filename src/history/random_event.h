@@ -105,8 +105,8 @@ auto fields_of(T& whole) {
     auto& [a, b, c, d, e, f, g, h, i, j, k] = whole;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k);
   } else {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q);
   }
 }
 

@@ -35,8 +35,8 @@ class Running {
     end_.replicas.resize(job.part.replicas.size());
     for (const auto replica : job.part.replicas) seats_.push_back({replica, Restarts(job.restarts)});
     if (!job.coordinator) return;
-    helpers_.push_back({kCoordinator, Restarts(job.restarts)});
-    for (const auto server : job.part.servers) helpers_.push_back({server, Restarts(job.restarts)});
+    helpers_.push_back({kCoordinator, Restarts(job.helpers)});
+    for (const auto server : job.part.servers) helpers_.push_back({server, Restarts(job.helpers)});
   }
 
   Result<JobEnd> run() {
@@ -146,7 +146,7 @@ class Running {
     if (helper == helpers_.end() || !lost(*child.ending()) || !may_restart()) return false;
     const auto ran = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - helper->began);
     const auto again = helper->restarts.lost(ran);
-    say_(fmt::format("{}; {}", last_words(child), again ? in_words(*again, job_.restarts) : "it is not started again"));
+    say_(fmt::format("{}; {}", last_words(child), again ? in_words(*again, job_.helpers) : "it is not started again"));
     if (again) helper->again = Clock::now() + again->pause;
     return again.has_value();
   }

@@ -44,7 +44,10 @@ struct LocalJob {
   std::function<Status(const std::string& join)> announce;
   std::string stopping = "stopping";  // said once when the launcher is told to stop
   bool keeps = false;                 // checkpoints: SIGUSR2 asks the first server for one; see below
-  RestartRule restarts;               // of replicas; with a coordinator of servers as well
+  RestartRule restarts;               // of replicas
+  RestartRule helpers{.times = 100,
+                      .pause = std::chrono::milliseconds(200),
+                      .longest = std::chrono::seconds(5)};  // of servers, and of the coordinator
   Patience patience;
 };
 
