@@ -5,7 +5,7 @@ BUILD := build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-.PHONY: all build setup train test cluster-test hostile bench format lint install clean help
+.PHONY: all build setup train test cluster-test hostile chaos bench format lint install clean help
 .DEFAULT_GOAL := build
 
 all: build
@@ -34,6 +34,11 @@ hostile: build ## 10,000 strangers at a server's port, and ten minutes of liars 
 	@tests/hostile/hostile_suite.py $(BUILD)/yoke $(BUILD)/hostile_peer
 	@JOBS=$(JOBS) scripts/sanitized asan $(BUILD)
 	@$(BUILD)-asan/sequence_fuzz --seconds 600
+
+chaos: build ## ten minutes of faults in every part of a running job, then Fashion-MNIST with and without (40 minutes)
+	@tests/chaos/chaos.py --yoke $(BUILD)/yoke --proxy $(BUILD)/fault_proxy --seconds 600 --undisturbed 120 --after
+	@set -e; for seed in 1 2 3; do tests/chaos/chaos.py --yoke $(BUILD)/yoke --proxy $(BUILD)/fault_proxy \
+	  --data fashion-mnist --epochs 1 --seed $$seed; done
 
 bench: build ## every benchmark, one after another
 	@set -e; for program in $(BUILD)/*_bench; do echo "== $$program"; $$program; done

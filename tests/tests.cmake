@@ -45,6 +45,17 @@ endforeach()
 
 add_test(NAME manifests COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cluster/manifests_test.py)
 
+# Servers, backups, the coordinator and replicas of a job that runs are killed, stopped and cut off, and the history is
+# checked; `make chaos` is the long run.
+add_executable(fault_proxy ${CMAKE_SOURCE_DIR}/tests/chaos/fault_proxy.cc)
+target_link_libraries(fault_proxy PRIVATE yoke_flags)
+add_test(NAME fault_proxy COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/chaos/fault_proxy_test.py
+                                  ${CMAKE_BINARY_DIR}/fault_proxy)
+add_test(NAME chaos COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/chaos/chaos.py --yoke ${CMAKE_BINARY_DIR}/yoke
+                            --proxy ${CMAKE_BINARY_DIR}/fault_proxy --seconds 40 --seed 5 --replicas 4 --spares 1
+                            --every-server 6 --undisturbed 0 --model synthetic:200k:10ms)
+set_tests_properties(fault_proxy chaos PROPERTIES TIMEOUT 300 RUN_SERIAL ON)
+
 # The same test programs built with sanitizers, beside this build: `make test` builds them first (scripts/sanitized), so
 # that one run of ctest is the whole verdict. One that was not built fails. No LibTorch there; ThreadSanitizer for the
 # layers that have threads, or that run in them.

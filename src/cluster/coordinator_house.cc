@@ -190,7 +190,14 @@ void CoordinatorHouse::on_message(transport::Connection& connection, transport::
   if (!decoded) return connection.close(decoded.error().message);
   auto& guest = it->second;
   const auto life = guest.identity.incarnation;
-  if (std::holds_alternative<wire::AskServers>(*decoded)) return answer(guest);
+  if (std::holds_alternative<wire::AskServers>(*decoded) || std::holds_alternative<wire::AskAccount>(*decoded))
+    return answer(guest);
+  if (std::holds_alternative<wire::Order>(*decoded) && machine_->view()) {
+    const auto why = fmt::format("this is the job's coordinator: give orders to its first server, at {}",
+                                 machine_->view()->shards.front().primary.listens);
+    connection.send(wire::encode(wire::Refusal{why}));
+    return connection.finish(why);
+  }
   if (guest.identity.role != Role::member) return connection.close("something that only a server says");
   if (auto* attend = std::get_if<wire::Attend>(&*decoded)) {
     if (!lost_.empty()) return connection.send(wire::encode(wire::Refusal{lost_}));

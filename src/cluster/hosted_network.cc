@@ -36,6 +36,7 @@ HostedNetwork::HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::J
       about_(std::move(about)),
       plan_(core::plan_blocks(layout_, terms_.shards)),
       outlet_(outlet),
+      post_(outlet.poster()),
       workers_(workers),
       recorder_(std::move(recorder)),
       arena_(std::move(arena)),
@@ -43,6 +44,7 @@ HostedNetwork::HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::J
       tally_(terms_.replicas),
       resumed_(std::move(beginning.standing)),
       coordinated_(beginning.coordinated),
+      later_view_(beginning.coordinated && beginning.later),
       followed_(beginning.coordinated && beginning.twin),
       // No two servers' alike, and no two views': histories are put together.
       next_ticket_((beginning.view >> 12 << 52) + ((std::uint64_t{shard} + 1) << 40)) {
@@ -218,11 +220,12 @@ void HostedNetwork::receive(const wire::Address& from, wire::Message message, tr
       resumed.standing = resumed_.value_or(core::Standing{.samples = hello->samples, .batch = hello->batch});
       if (!resumed_ && hello->samples > 0) resumed.standing.ledger.emplace();
       resumed.formed = formed_;
-      if (formed_)
+      const bool goes_on = formed_ || later_view_;  // the history has begun before
+      if (goes_on)
         resumed.terms = std::move(told);
       else
         record(std::move(told));
-      if (formed_ || resumed_) record(std::move(resumed));
+      if (goes_on || resumed_) record(std::move(resumed));
     }
   }
   if (to_sequencer ? !sequencer_ : !shard_) return;
@@ -367,9 +370,11 @@ void HostedNetwork::pass(std::size_t floats, std::function<void()> work, std::fu
   ++passes_;
   workers_.post([self = shared_from_this(), work = std::move(work), then = std::move(then)] {
     work();
-    self->outlet_.post([self, then] {
+    self->post_([self, then] {
+      --self->passes_;
+      if (self->detached_) return;  // and nobody to be told
       then();
-      if (--self->passes_ == 0) self->outlet_.passes_done();
+      if (self->passes_ == 0) self->outlet_.passes_done();
     });
   });
 }

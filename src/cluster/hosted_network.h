@@ -42,8 +42,9 @@ class Outlet {
   // A block's values to a replica.
   virtual void send_values(std::uint32_t network, wire::ReplicaId replica, wire::BlockId block,
                            ShardStore::Values values) = 0;
-  // Later, in the loop's thread; from any thread.
-  virtual void post(std::function<void()> call) = 0;
+  // Posts to the loop's thread, from any thread; may outlive all of it.
+  using Post = std::function<void(std::function<void()>)>;
+  virtual Post poster() const = 0;
   // No pass of the network runs any more.
   virtual void passes_done() = 0;
   // A part of a checkpoint, to be brought to the disk; `captured` answers.
@@ -72,6 +73,7 @@ struct Beginning {
   bool twin = false;                       // what the shard makes is held by another, too
   std::uint64_t view = 0;                  // of the job, where that is formed anew
   bool coordinated = false;                // the shard may have a backup; `twin`: which has all of it
+  bool later = false;                      // then: it is not the first view of the job
 };
 
 class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
@@ -141,6 +143,8 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   // Nothing happens to its values from now on.
   void freeze();
   bool busy() const { return passes_ > 0; }
+  // Whoever hosts it is no more; passes that run may end later.
+  void detach() { detached_ = true; }
   // Lets go of all but its values and what the optimizer remembers; when it is frozen and not busy.
   void keep_values_only();
   // Updates that its values had behind them when this job began with them; and that they have by now.
@@ -184,6 +188,7 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   const wire::About about_;
   const core::BlockPlan plan_;
   Outlet& outlet_;
+  const Outlet::Post post_;
   Workers& workers_;
   const std::shared_ptr<history::Recorder> recorder_;
   const std::shared_ptr<transport::Arena> arena_;
@@ -192,6 +197,7 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   bool initialised_ = false;
   bool loading_ = false;
   bool over_ = false;
+  bool detached_ = false;
   wire::Version before_ = 0;  // updates by former jobs
   std::size_t passes_ = 0;    // that workers run
 
@@ -204,6 +210,7 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   std::optional<core::Standing> resumed_;  // what it was made with
   bool formed_ = false;                    // from memory, not from a checkpoint
   const bool coordinated_;
+  const bool later_view_;
   bool followed_;                      // a backup follows: it gets the means
   std::optional<bool> backup_awaits_;  // for the first values: there is one, or none
   bool expected_ = false;              // it is known how much data there is

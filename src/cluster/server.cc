@@ -17,6 +17,7 @@ using wire::Role;
 constexpr std::size_t kMostAtOnce = 4u << 20;  // bytes of first values in one message
 // For the replicas to come again, when the servers have changed.
 constexpr auto kReplicasMayCome = std::chrono::milliseconds(2500);
+constexpr auto kWithoutThem = std::chrono::milliseconds(500);  // where steps are made without some of them anyway
 
 const wire::Life* life_of(const wire::Message& message) {
   return std::visit(
@@ -49,7 +50,7 @@ Server::Server(ServerOptions options, Premises premises)
     : options_(std::move(options)), premises_(std::move(premises)), progressed_(transport::Loop::now()) {
   timer_ = premises_.loop.after(kTick, [this] { tick(); });
   if (options_.coordinated && options_.formed && first())
-    awaited_ = premises_.loop.after(kReplicasMayCome, [this] { expect_no_more(); });
+    awaited_ = premises_.loop.after(kWithoutThem, [this] { expect_no_more(kWithoutThem); });
   for (const auto& [id, why] : options_.absent) {
     auto& seat = seats_[id];
     seat.left = true;
@@ -58,6 +59,7 @@ Server::Server(ServerOptions options, Premises premises)
 }
 
 Server::~Server() {
+  for (const auto& [index, network] : networks_) network->detach();
   for (const auto timer : {timer_, abandoned_, farewell_, checkpoint_wait_, awaited_}) premises_.loop.cancel(timer);
   for (const auto& peer : peers_) peer->connection->note.reset();  // they own each other
 }
@@ -178,10 +180,11 @@ void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes paylo
 // Null: there is not memory enough.
 std::shared_ptr<HostedNetwork> Server::host(wire::Open& open, const std::optional<core::Standing>& standing) {
   try {
-    auto network = std::make_shared<HostedNetwork>(
-        open.network, options_.shard, open.terms, std::move(open.layout), std::move(open.about), *this,
-        premises_.workers, premises_.arena, options_.recorder,
-        Beginning{standing, options_.twin.has_value() || options_.filled, options_.view, options_.coordinated});
+    auto network = std::make_shared<HostedNetwork>(open.network, options_.shard, open.terms, std::move(open.layout),
+                                                   std::move(open.about), *this, premises_.workers, premises_.arena,
+                                                   options_.recorder,
+                                                   Beginning{standing, options_.twin.has_value() || options_.filled,
+                                                             options_.view, options_.coordinated, options_.formed});
     return network->ready() ? network : nullptr;
   } catch (const std::bad_alloc&) {
     return nullptr;
@@ -432,13 +435,16 @@ void Server::backup_has(std::uint32_t index, wire::Version version) {
 }
 
 // Who has not come again since the servers have changed is gone; he may still come.
-void Server::expect_no_more() {
-  if (ending_ || networks_.empty()) {
-    if (!ending_) awaited_ = premises_.loop.after(kReplicasMayCome, [this] { expect_no_more(); });
+void Server::expect_no_more(Duration waited) {
+  if (ending_) return;
+  const auto* terms = networks_.empty() ? nullptr : &networks_.begin()->second->terms();
+  const bool needed = terms && terms->strategy == Strategy::sync && terms->spares == 0 && waited < kReplicasMayCome;
+  if (!terms || needed) {
+    awaited_ = premises_.loop.after(kWithoutThem, [this, waited] { expect_no_more(waited + kWithoutThem); });
     return;
   }
   const std::string why = "it did not come again when the servers had changed";
-  for (wire::ReplicaId id = 0; id < networks_.begin()->second->terms().replicas; ++id) {
+  for (wire::ReplicaId id = 0; id < terms->replicas; ++id) {
     if (replicas_.contains(id) || seats_.contains(id)) continue;
     seats_[id].left = true;
     seats_[id].gone = why;

@@ -98,7 +98,7 @@ class Server : public transport::Handler, public Outlet {
             const wire::Message& message) override;
   void send_values(std::uint32_t network, wire::ReplicaId replica, wire::BlockId block,
                    ShardStore::Values values) override;
-  void post(std::function<void()> call) override { premises_.loop.post(std::move(call)); }
+  Post poster() const override { return premises_.loop.poster(); }
   void passes_done() override;
   void save_part(HostedNetwork& network, const core::Capture& capture, checkpoint::Part part) override;
   void seal(HostedNetwork& network, const core::Seal& seal) override;
@@ -153,7 +153,7 @@ class Server : public transport::Handler, public Outlet {
   bool form_anew(const Peer& peer, const std::string& reason);
   void send_to_twin();
   void to_backup(const wire::JobMessage& message, transport::Bytes payload = {});
-  void expect_no_more();
+  void expect_no_more(Duration waited);
   void tell_drained(const Peer& peer);
   void refuse(Peer& peer, const std::string& reason);
   void refuse_all(const std::string& reason);

@@ -9,7 +9,9 @@ class SilentOutlet : public Outlet {
  public:
   void send(std::uint32_t, const wire::Address&, const wire::Address&, const wire::Message&) override {}
   void send_values(std::uint32_t, wire::ReplicaId, wire::BlockId, ShardStore::Values) override {}
-  void post(std::function<void()>) override {}
+  Post poster() const override {
+    return [](const std::function<void()>&) {};
+  }
   void passes_done() override {}
   void save_part(HostedNetwork&, const core::Capture&, checkpoint::Part) override {}
   void seal(HostedNetwork&, const core::Seal&) override {}

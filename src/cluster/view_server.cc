@@ -53,7 +53,9 @@ Result<std::unique_ptr<ViewServer>> ViewServer::open(transport::Loop& loop, View
     self->to_backup(std::move(control), std::move(payload));
   };
   house.backup_filled = [self = server.get()] {
-    if (self->coordinator_up_ && self->primary() && self->line_)
+    if (!self->primary() || !self->line_) return;
+    self->line_->filled = true;
+    if (self->coordinator_up_)
       self->coordinator_->send(wire::encode(
           wire::BackupNews{self->view_->number, *self->shard_, self->line_->to.life, self->line_->since, ""}));
   };
@@ -101,8 +103,9 @@ void ViewServer::attend(const std::string& why) {
     said.checkpoint = house_->checkpoint_there();
   }
   coordinator_->send(wire::encode(std::move(said)));
-  if (primary() && line_ && line_->lost)
-    coordinator_->send(wire::encode(wire::BackupNews{view_->number, *shard_, line_->to.life, line_->since, why}));
+  if (primary() && line_ && (line_->lost || line_->filled))
+    coordinator_->send(wire::encode(
+        wire::BackupNews{view_->number, *shard_, line_->to.life, line_->since, line_->lost ? "it is lost" : ""}));
 }
 
 void ViewServer::told(wire::ServerView view) {

@@ -48,7 +48,7 @@ class ViewServer : public transport::Handler {
     wire::Host to;
     std::uint64_t since = 0;
     transport::ConnectionPtr connection;  // null: not yet, or not any more
-    bool up = false, lost = false;
+    bool up = false, lost = false, filled = false;
     Time tried_since{};
     std::deque<std::pair<std::string, transport::Bytes>> waiting;
   };

@@ -26,9 +26,21 @@ class Watcher : public transport::Handler {
     if (!decoded) return answer(decoded.error());
     if (auto* account = std::get_if<wire::Account>(&*decoded)) answer(std::move(*account));
     if (const auto* refusal = std::get_if<wire::Refusal>(&*decoded)) answer(Error{Code::refused, refusal->reason});
+    if (auto* there = std::get_if<wire::Elsewhere>(&*decoded)) {  // a coordinator: the first server has the account
+      {
+        const std::lock_guard lock(mutex_);
+        elsewhere_ = std::move(there->address);
+      }
+      answer(Error{Code::refused, "ask the first server"});
+    }
   }
   void on_down(transport::Connection&, const transport::Failure& failure) override {
     answer(Error{Code::peer_down, failure.text});
+  }
+
+  std::string elsewhere() {
+    const std::lock_guard lock(mutex_);
+    return elsewhere_;
   }
 
   Result<wire::Account> wait(const std::string& address, Duration deadline) {
@@ -48,12 +60,15 @@ class Watcher : public transport::Handler {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::optional<Result<wire::Account>> answer_;
+  std::string elsewhere_;
 };
 
 }  // namespace
 
-Result<wire::Account> ask_account(const std::string& address, const std::string& container,
-                                  const security::Credentials& credentials, Duration deadline) {
+namespace {
+
+Result<wire::Account> ask(const std::string& address, const std::string& container,
+                          const security::Credentials& credentials, Duration deadline, std::string& elsewhere) {
   const auto parsed = transport::parse_address(address);
   if (!parsed) return parsed.error();
   const auto fd = transport::dial(*parsed, credentials, deadline);
@@ -67,7 +82,18 @@ Result<wire::Account> ask_account(const std::string& address, const std::string&
   Watcher watcher;
   transport::LoopThread thread("yoke-watch");  // ends before the watcher does
   thread.loop().post([&] { transport::adopt(thread.loop(), *fd, *parsed, settings, watcher); });
-  return watcher.wait(address, deadline);
+  auto account = watcher.wait(address, deadline);
+  elsewhere = watcher.elsewhere();
+  return account;
+}
+
+}  // namespace
+
+Result<wire::Account> ask_account(const std::string& address, const std::string& container,
+                                  const security::Credentials& credentials, Duration deadline) {
+  std::string first, none;
+  auto account = ask(address, container, credentials, deadline, first);
+  return first.empty() ? account : ask(first, container, credentials, deadline, none);
 }
 
 }  // namespace yoke::cluster

@@ -429,7 +429,9 @@ void World::tell_filled(wire::ShardId shard) {
     ++outcome_.counts.filled;
     core::Effects none;
     server->backup->on(core::FilledUp{}, none);
-    holders_.emplace(shard, life);
+    const auto& stored = stored_->shards[shard];  // unless it is being taken out
+    if (stored_->number == number && stored.backup && stored.backup->life == life && stored.since == since)
+      holders_.emplace(shard, life);
   });
 }
 
@@ -546,14 +548,15 @@ void World::lose_connections(const ServerHost& server) {
     const bool its_primary = server.backup_of && other.primary_of == server.backup_of;
     if (linked || its_backup) lasting(notice(), [this, life, number] { lay_down(life, number, "a server is lost"); });
     if (its_primary)
-      lasting(notice(), [this, life, number, backup = server.host.life] {
-        auto* primary = host_of(life);
-        if (!primary || !primary->view || primary->view->number != number) return;
-        const auto& present = primary->view->shards[*primary->primary_of].backup;
-        if (!present || present->life != backup) return;
-        primary->backup_lost = "its backup is lost";
-        attend(life);
-      });
+      lasting(notice(),
+              [this, life, number, backup = server.host.life, since = server.view->shards[*server.backup_of].since] {
+                auto* primary = host_of(life);
+                if (!primary || !primary->view || primary->view->number != number) return;
+                const auto& present = primary->view->shards[*primary->primary_of];
+                if (!present.backup || present.backup->life != backup || present.since != since) return;
+                primary->backup_lost = "its backup is lost";
+                attend(life);
+              });
   }
 }
 

@@ -81,7 +81,7 @@ class Job:
 
     def role(self, name):
         """The process id of "replica 2" or "server 0"."""
-        kind, number = name.split()
+        kind, _, number = name.partition(" ")
         for pid in children(self.process.pid):
             with open(f"/proc/{pid}/environ", "rb") as file:
                 variables = file.read().split(b"\0")
@@ -89,7 +89,11 @@ class Job:
                 words = file.read().split(b"\0")
             if kind == "replica" and f"YOKE_REPLICA={number}".encode() in variables:
                 return pid
-            if kind == "server" and b"server" in words and any(w.startswith(f"{number}/".encode()) for w in words):
+            if kind == "server" and b"server" in words and any(w.startswith(f"{number}/".encode()) or
+                                                                re.search(rf"/s{number}(-\d+)?$".encode(), w)
+                                                                for w in words):
+                return pid
+            if kind == "coordinator" and b"coordinator" in words:
                 return pid
         raise AssertionError(f"there is no {name}")
 
@@ -302,6 +306,33 @@ class LaunchTest(unittest.TestCase):
         os.kill(job.role("server 1"), signal.SIGKILL)
         text = job.wait(status=1)
         self.assertIn("server 1", text)
+
+    def test_servers_backups_and_the_coordinator_are_lost_and_the_model_is_the_very_same(self):
+        words = ("--data", "digits", "--model", "mlp", "--epochs", "30", "--replicas", "2", "--strategy", "sync",
+                 "--servers", "2", "--deterministic", "--result", "last", "--save")
+        self.launch(*words, "undisturbed.safetensors")
+        job = self.job("launch", *words, "model.safetensors", "--backups", "1", "--check")
+        for shard in 0, 1:
+            job.until(rf"shard {shard} has a backup")
+        os.kill(job.role("server 0"), signal.SIGKILL)
+        job.until(r"view 2, from version \d+")
+        job.until(r"shard 0 has a backup, at \S+s0-1")
+        os.kill(job.role("coordinator"), signal.SIGKILL)
+        job.until(r"going on from view 2")
+        os.kill(job.role("server 3"), signal.SIGKILL)
+        job.until(r"shard 1 has a backup, at \S+s3-1")
+        self.assertIn("every promise held", job.wait())
+        with open(self.path("undisturbed.safetensors"), "rb") as one, open(self.path("model.safetensors"), "rb") as two:
+            self.assertEqual(one.read(), two.read())
+
+    def test_a_lost_server_without_a_backup_comes_from_the_checkpoint(self):
+        job = self.job("launch", "--replicas", "2", "--strategy", "sync", "--servers", "2", "--backups", "0",
+                       "--model", "synthetic:200k:10ms", "--steps", "900", "--checkpoint", "kept", "--every", "20steps",
+                       "--check")
+        job.until(r"checkpoint of version \d{2,}: kept")
+        os.kill(job.role("server 1"), signal.SIGKILL)
+        job.until(r"view 2, from the checkpoint of version \d+")
+        self.assertIn("every promise held", job.wait())
 
     def test_an_early_end_says_what_failed_what_was_saved_and_how_to_go_on(self):
         words = ("--replicas", "2", "--strategy", "sync", "--servers", "2", "--model", "synthetic:200k:10ms", "--steps",
