@@ -375,8 +375,8 @@ void World::to_backup(wire::ShardId shard, bool slice, wire::Version version) {
     const bool ready = server->view && server->view->number == number && server->backup_of == shard &&
                        server->view->shards[shard].since == since;
     const bool over = server->laid_down > number || (server->laid_down == number && server->laid_revision >= since);
-    if (!ready && !over) after(milliseconds(1), [again] { again(again); });  // it has not heard of it yet
-    if (!ready && over) {                                                    // it does not answer
+    if (!ready && !over) after(milliseconds(10), [again] { again(again); });  // it has not heard of it yet
+    if (!ready && over) {                                                     // it does not answer
       primary->backup_lost = "its backup has laid the view down";
       attend(from);
     }
@@ -439,18 +439,19 @@ void World::tell_filled(wire::ShardId shard) {
 
 bool World::may_lose_server(wire::Incarnation life) {
   if (!running_view_) return false;  // nothing was there to be lost
-  for (const auto& [shard, holder] : holders_) {
-    if (holder != life) continue;
-    const bool another = std::any_of(holders_.begin(), holders_.end(), [&](const auto& other) {
-      if (other.first != shard || other.second == life) return false;
-      return std::any_of(servers_.begin(), servers_.end(), [&](const auto& server) {
-        const bool forming = !coordinator_ || coordinator_->forming() || stored_->number != running_view_->number;
-        return server.up && server.host.life == other.second && !cut(server) && (!forming || server.attended);
-      });
+  const bool forming = !coordinator_ || coordinator_->forming() || stored_->number != running_view_->number;
+  const auto has_another = [&](wire::ShardId shard) {
+    return std::any_of(servers_.begin(), servers_.end(), [&](const auto& server) {
+      return server.up && server.host.life != life && !cut(server) && (!forming || server.attended) &&
+             holders_.contains({shard, server.host.life});
     });
-    if (another) continue;
+  };
+  for (wire::ShardId shard = 0; shard < shape_.plan.shards(); ++shard) {
+    if (has_another(shard)) continue;
+    if (shape_.servers.backups > 0) return false;
+    if (!holders_.contains({shard, life})) continue;
     const auto found = checkpoint::newest(disk_, kCheckpointFolder);
-    if (shape_.servers.backups > 0 || !found || !found->checkpoint) return false;
+    if (!found || !found->checkpoint) return false;
   }
   return true;
 }
@@ -501,7 +502,12 @@ void World::lose_server(ServerHost& server, bool dies) {
   const auto which = static_cast<std::size_t>(&server - servers_.data());
   const auto view = server.view;
   const auto primary_of = server.primary_of;
-  trace([&] { return fmt::format("{} (life {}) is {}", server.host.listens, life, dies ? "killed" : "cut off"); });
+  trace([&] {
+    std::string text =
+        fmt::format("{} (life {}) is {}; holders:", server.host.listens, life, dies ? "killed" : "cut off");
+    for (const auto& [shard, holder] : holders_) text += fmt::format(" {}:{}", shard, holder);
+    return text;
+  });
   if (dies) {
     if (view && primary_of && running_view_ && running_view_->number == view->number) running_[*primary_of] = false;
     server.up = false;
@@ -519,11 +525,11 @@ void World::lose_server(ServerHost& server, bool dies) {
     for (const auto& holder : holders_)
       if (holder.second == life) had.insert(holder);
     std::erase_if(holders_, [&](const auto& holder) { return holder.second == life; });
-    lasting(server.cut_until - now_ + microseconds(1), [this, life, had, view] {
+    lasting(server.cut_until - now_ + microseconds(1), [this, life, had, number = stored_ ? stored_->number : 0] {
       const auto* one = host_of(life);
       if (!one) return;
       trace([&] { return fmt::format("{} is reached again", one->host.listens); });
-      if (view && stored_ && stored_->number == view->number)
+      if (stored_ && stored_->number == number)
         for (const auto& holder : had) {
           const auto& shard = stored_->shards[holder.first];
           if (shard.primary.life == life || (shard.backup && shard.backup->life == life)) holders_.insert(holder);
