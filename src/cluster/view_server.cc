@@ -17,6 +17,7 @@ using wire::Role;
 constexpr auto kAgain = std::chrono::milliseconds(200);  // between two tries to reach the coordinator
 constexpr auto kSoon = std::chrono::milliseconds(20);    // to reach another server of the same view
 constexpr auto kDial = std::chrono::seconds(1);
+constexpr auto kFarewell = std::chrono::seconds(5);        // for the coordinator to hear that the job is over
 constexpr auto kUnreachable = std::chrono::seconds(3);     // a backup that takes so long to answer is lost
 constexpr std::uint64_t kCredit = std::uint64_t{1} << 40;  // a backup takes what it is sent, and lets go of it soon
 // Houses know views by numbers in steps: histories that are put together have tickets of their own for each.
@@ -257,15 +258,20 @@ void ViewServer::lay_down(const std::string& why) {
 
 void ViewServer::house_ended(const Status& status) {
   over_ = true;
-  if (coordinator_up_) {
-    coordinator_->send(
-        wire::encode(wire::Leaving{status ? "the job is over" : status.error().message, status.ok(), 0}));
-    coordinator_->finish("the job is over");
-  }
+  farewell_ = status;
   if (line_ && line_->connection) {
     line_->connection->send(wire::encode(wire::Leaving{"the job is over", status.ok(), 0}));
     line_->connection->finish("the job is over");
   }
+  if (coordinator_up_) return say_farewell();
+  // It tells those that are backups or idle: it is worth waiting for.
+  patience_ = loop_.after(kFarewell, [this] { end(*farewell_); });
+}
+
+void ViewServer::say_farewell() {
+  const auto& status = *farewell_;
+  coordinator_->send(wire::encode(wire::Leaving{status ? "the job is over" : status.error().message, status.ok(), 0}));
+  coordinator_->finish("the job is over");
   end(status);
 }
 
@@ -355,6 +361,7 @@ void ViewServer::on_up(transport::Connection& connection, const std::string& int
   const auto kind = *std::static_pointer_cast<Kind>(connection.note);
   if (kind == Kind::coordinator && coordinator_.get() == &connection) {
     coordinator_up_ = true;
+    if (farewell_) return say_farewell();
     attend(why_);
   }
 }
@@ -371,7 +378,8 @@ void ViewServer::on_message(transport::Connection& connection, transport::Incomi
   if (!decoded) return connection.close(decoded.error().message);
   if (&connection == from_primary_.get()) {
     if (std::holds_alternative<wire::Leaving>(*decoded)) {
-      over_ = true;  // the coordinator says so as well
+      over_ = true;  // the coordinator says so as well, if it is there
+      patience_ = loop_.after(kFarewell, [this] { end({}); });
       return;
     }
     if (auto heard = backup_->hear(std::move(*decoded), std::move(payload)); !heard)

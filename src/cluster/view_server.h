@@ -70,6 +70,7 @@ class ViewServer : public transport::Handler {
   void link_to_first();
   void lay_down(const std::string& why);
   void house_ended(const Status& status);
+  void say_farewell();
   void end(Status status);
 
   // --- the backup ---
@@ -96,8 +97,9 @@ class ViewServer : public transport::Handler {
   std::map<std::uint32_t, wire::Open> opened_;  // the networks of those
   std::shared_ptr<Backup> backup_;              // it is one
   transport::ConnectionPtr from_primary_;
-  std::optional<Line> line_;  // it is a primary, and has one
-  bool over_ = false;         // the job is
+  std::optional<Line> line_;        // it is a primary, and has one
+  bool over_ = false;               // the job is
+  std::optional<Status> farewell_;  // and how; the coordinator is to know
   bool ended_ = false;
   transport::Loop::Timer patience_ = 0;
   Workers workers_;  // last: what they run uses the rest
