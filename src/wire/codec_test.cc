@@ -597,7 +597,7 @@ TEST(CodecTest, ListsAndTextsHaveLimits) {
 }
 
 TEST(CodecTest, StrangeIdentitiesAreRefused) {
-  expect_stranger({.role = static_cast<Role>(5)}, "no role 5");
+  expect_stranger({.role = static_cast<Role>(6)}, "no role 6");
   expect_stranger({.role = Role::replica, .id = 4096}, "is 4096");
   expect_stranger({.role = Role::server, .id = 2, .shards = 2}, "none of the job's");
   expect_stranger({.role = Role::server, .id = 2, .shards = 4097}, "shards is 4097");
