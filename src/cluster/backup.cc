@@ -45,15 +45,8 @@ Status Backup::hear(wire::JobMessage message, transport::Bytes payload) {
     open(*opens);
     return {};
   }
-  const auto index = std::visit(
-      [](const auto& m) -> std::uint32_t {
-        if constexpr (requires { m.network; })
-          return m.network;
-        else
-          return ~0u;
-      },
-      message);
-  const auto it = networks_.find(index);
+  const auto index = wire::network_of(message);
+  const auto it = index ? networks_.find(*index) : networks_.end();
   if (it == networks_.end() || !it->second->store) return wrong("something about a network that is not there");
   const auto network = it->second;
   const auto& layout = network->open.layout;

@@ -22,7 +22,6 @@ namespace yoke::cluster {
 
 class Backup : public std::enable_shared_from_this<Backup> {
  public:
-  // `held`: what it has of the shard from the view before, all of one version a network; none: it is to be filled.
   // `has` is told which version it has, of which network. `loop` and `workers` outlive it.
   Backup(transport::Loop& loop, Workers& workers, wire::ShardId shard,
          std::function<void(std::uint32_t network, wire::Version version)> has);

@@ -76,7 +76,6 @@ void CoordinatorHouse::tick() {
 
 void CoordinatorHouse::tell(const core::CoordinatorEvent& event) {
   core::CoordinatorEffects effects;
-  const auto before = machine_->view();
   machine_->on(event, transport::Loop::now(), effects);
   for (const auto& effect : effects) {
     if (const auto* stores = std::get_if<core::Store>(&effect)) {

@@ -18,7 +18,7 @@ class Dialler {
       : post_(loop.poster()), credentials_(std::move(credentials)) {}
 
   // Once, after a pause. `then` has a descriptor for transport::adopt, or why there is none (Code::missing: for certain
-  // nobody listens there). Not called when this has been destroyed meanwhile: `alive` says so.
+  // nobody listens there). Not called when this has been destroyed meanwhile.
   using Then = std::function<void(Result<int>)>;
   void dial(const std::string& address, Duration pause, Duration patience, Then then);
 

@@ -432,16 +432,17 @@ void HostedNetwork::reduce(const core::Reduce& reduce) {
   std::shared_ptr<std::byte> mean;
   if (followed_ && !parts.empty()) mean = memory_for(*arena_, plan_.blocks[reduce.block].size * sizeof(float));
   const bool followed = followed_;
+  const auto whose = parts.empty() ? 0 : parts.front().replica;
   pass(
       floats,
-      [this, reduce, parts, mean] {
+      [this, reduce, parts = std::move(parts), mean] {
         if (mean)
           store_->reduce_by_mean(reduce, parts, reinterpret_cast<float*>(mean.get()));
         else
           store_->reduce(reduce, parts);
       },
       [this, block = reduce.block, version = reduce.step + 1, made = std::move(made), mean, followed,
-       rate = reduce.rate, whose = parts.empty() ? 0 : parts.front().replica] {
+       rate = reduce.rate, whose] {
         if (recorder_ && network_ == 0) record(made);
         if (followed) {
           transport::Bytes values;

@@ -7,6 +7,7 @@
 #include "cluster/assembly.h"
 #include "cluster/house.h"
 #include "cluster/identity.h"
+#include "cluster/inquiry.h"
 #include "cluster/member_links.h"
 #include "cluster/remote_cluster.h"
 #include "transport/endpoint.h"
@@ -17,38 +18,6 @@
 namespace yoke::cluster {
 
 using transport::Address;
-
-namespace {
-
-// A question to the coordinator.
-struct Inquiry : transport::Handler {
-  explicit Inquiry(Links& of) : links(of) {}
-  void on_up(transport::Connection& connection, const std::string&) override {
-    connection.send(wire::encode(wire::AskServers{}));
-  }
-  Result<transport::Sink> on_announced(transport::Connection&, const transport::Incoming&) override {
-    return Error{Code::corrupt, "a payload where none belongs"};
-  }
-  void on_message(transport::Connection&, transport::Incoming message, transport::Bytes) override {
-    auto decoded = wire::decode(message.control);
-    const std::lock_guard lock(links.mutex);
-    if (auto* elsewhere = decoded ? std::get_if<wire::Elsewhere>(&*decoded) : nullptr) answer = std::move(*elsewhere);
-    if (auto* refusal = decoded ? std::get_if<wire::Refusal>(&*decoded) : nullptr)
-      failure = Error{Code::refused, refusal->reason};
-    links.wake.notify_all();
-  }
-  void on_down(transport::Connection&, const transport::Failure& why) override {
-    const std::lock_guard lock(links.mutex);
-    if (!failure) failure = Error{Code::peer_down, why.text};
-    links.wake.notify_all();
-  }
-
-  Links& links;
-  std::optional<wire::Elsewhere> answer;
-  std::optional<Error> failure;
-};
-
-}  // namespace
 
 class Member::Impl : public transport::Handler {
  public:
@@ -87,10 +56,10 @@ class Member::Impl : public transport::Handler {
   Status reach_by_coordinator(Links::Lock& lock) {
     const auto give_up = transport::Loop::now() + links.options.deadline;
     for (;;) {
-      auto reached = find_servers(lock, give_up);
+      auto reached = find_servers(lock, std::max<Duration>(give_up - transport::Loop::now(), kTryAgain));
       if (reached) reached = reach_servers(lock, kGone);
       if (reached || links.fatal) return reached;
-      if (transport::Loop::now() >= give_up) return reached;
+      if (transport::Loop::now() + kTryAgain >= give_up) return reached;
       close_connections(lock, "the servers have changed");
       links.over = false;
       links.wake.wait_for(lock, kTryAgain / 4);
@@ -98,39 +67,21 @@ class Member::Impl : public transport::Handler {
   }
 
   // Asks the coordinator where the first server is, and of which view.
-  Status find_servers(Links::Lock& lock, Time give_up) {
-    const auto address = transport::parse_address(links.options.coordinator);
-    if (!address) return address.error();
+  Status find_servers(Links::Lock& lock, Duration patience) {
+    const auto identity = this_process(wire::Role::replica, links.options.replica.value_or(0));
+    const auto where = links.options.coordinator;
     const auto credentials = links.options.credentials;
     lock.unlock();
-    const auto patience = std::max<Duration>(give_up - transport::Loop::now(), kTryAgain);
-    const auto fd = transport::dial(*address, credentials, patience);
-    auto inquiry = std::make_shared<Inquiry>(links);
-    transport::ConnectionPtr connection;
-    if (fd)
-      in_loop([&] {
-        auto identity = this_process(wire::Role::replica, links.options.replica.value_or(0));
-        transport::Settings settings;
-        settings.introduction = wire::encode_identity(identity);
-        settings.incarnation = identity.incarnation;
-        settings.credentials = credentials;
-        connection = transport::adopt(*links.loop, *fd, *address, settings, *inquiry);
-        connection->note = inquiry;  // it is heard until the end
-        connection->call_peer("the coordinator at " + links.options.coordinator);
-      });
+    auto answer = inquire(where, identity, wire::AskServers{}, credentials, patience);
     lock.lock();
-    if (!fd) return fd.error();
-    while (!inquiry->answer && !inquiry->failure && transport::Loop::now() < give_up)
-      links.wake.wait_for(lock, kTryAgain);
-    lock.unlock();
-    in_loop([&] { connection->close("it has answered"); });
-    lock.lock();
-    if (inquiry->failure && inquiry->failure->code == Code::refused) links.fatal = *inquiry->failure;
-    if (!inquiry->answer)
-      return inquiry->failure.value_or(
-          Error{Code::timed_out, "the coordinator knows of no servers: they are not there"});
-    links.options.join = inquiry->answer->address;
-    const auto former = std::exchange(server_view, inquiry->answer->view * kViewStep);
+    if (!answer && answer.error().code == Code::refused) links.fatal = answer.error();
+    if (!answer)
+      return Error{answer.error().code, fmt::format("the coordinator at {} has not said where the servers are: {}",
+                                                    where, answer.error().message)};
+    const auto* first = std::get_if<wire::Elsewhere>(&*answer);
+    if (!first) return Error{Code::corrupt, fmt::format("{} is no coordinator", where)};
+    links.options.join = first->address;
+    const auto former = std::exchange(server_view, view_named(first->view));
     if (former != server_view) links.welcomed = 0;  // to these servers it is new
     return {};
   }
@@ -211,7 +162,7 @@ class Member::Impl : public transport::Handler {
     links.chief = false;
     for (const auto& [network, cluster] : links.clusters) cluster->forget();
     if (!links.options.coordinator.empty())
-      if (auto found = find_servers(lock, transport::Loop::now() + patience); !found) return found;
+      if (auto found = find_servers(lock, patience); !found) return found;
     if (auto reached = reach_servers(lock, links.options.coordinator.empty() ? patience : Duration(kGone)); !reached)
       return reached;
     for (const auto& [network, cluster] : links.clusters) {
@@ -554,15 +505,9 @@ class Member::Impl : public transport::Handler {
   }
 
   RemoteCluster* cluster_of(const wire::JobMessage& message) {
-    const auto index = std::visit(
-        [](const auto& m) -> std::uint32_t {
-          if constexpr (requires { m.network; })
-            return m.network;
-          else
-            return ~0u;
-        },
-        message);
-    const auto it = links.clusters.find(index);
+    const auto index = wire::network_of(message);
+    if (!index) return nullptr;
+    const auto it = links.clusters.find(*index);
     return it == links.clusters.end() ? nullptr : it->second;
   }
 

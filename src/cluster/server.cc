@@ -223,8 +223,8 @@ Status Server::take_in(wire::Open& open) {
     return Error{Code::refused, "the job has fewer networks than this replica"};
   if (options_.coordinated && open.terms.optimizer_state == OptimizerState::per_replica)
     return Error{Code::unsupported,
-                 "servers with a coordinator keep one optimizer state for all replicas: leave out --optimizer-state "
-                 "per-replica, or --backups"};
+                 "servers with a coordinator keep one optimizer state for all replicas: leave out "
+                 "--state-per-replica, or --backups"};
   auto network = host(open, inherits       ? inherits->networks()[index].standing
                             : checkpointer ? checkpointer->standing(index)
                                            : std::nullopt);

@@ -20,8 +20,6 @@ constexpr auto kDial = std::chrono::seconds(1);
 constexpr auto kFarewell = std::chrono::seconds(5);        // for the coordinator to hear that the job is over
 constexpr auto kUnreachable = std::chrono::seconds(3);     // a backup that takes so long to answer is lost
 constexpr std::uint64_t kCredit = std::uint64_t{1} << 40;  // a backup takes what it is sent, and lets go of it soon
-// Houses know views by numbers in steps: histories that are put together have tickets of their own for each.
-constexpr std::uint64_t kStep = 4096;
 
 // What a connection of this server is.
 enum class Kind { coordinator, line, primary };
@@ -73,6 +71,7 @@ void ViewServer::dial_coordinator(Duration pause) {
   if (ended_) return;
   dialler_.dial(options_.coordinator, pause, kDial, [this](const Result<int>& fd) {
     if (ended_) {
+      if (fd) ::close(*fd);
       return;
     }
     if (!fd) {
@@ -178,7 +177,7 @@ void ViewServer::begin_as_backup() {
 void ViewServer::begin_as_primary() {
   const auto& shard = view_->shards[*shard_];
   HousePart part;
-  part.view = view_->number * kStep;
+  part.view = view_named(view_->number);
   part.shard = *shard_;
   part.shards = static_cast<std::uint32_t>(view_->shards.size());
   part.join = view_->shards.front().primary.listens;

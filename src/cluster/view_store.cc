@@ -48,7 +48,8 @@ Result<std::vector<transport::Address>> parse_endpoints(std::string_view where, 
 Result<std::unique_ptr<ViewStore>> open_view_store(const std::string& where) {
   if (where.empty()) return wrong(where, "it is empty");
   if (!where.starts_with(kEtcd)) {
-    if (where.find("://") != where.npos) return wrong(where, "etcd:// is the only kind of address there is");
+    if (where.find("://") != where.npos || where.starts_with("etcd:"))
+      return wrong(where, "etcd:// is the only kind of address there is");
     return open_view_journal(where);
   }
   const auto rest = std::string_view(where).substr(kEtcd.size());

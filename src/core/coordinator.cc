@@ -297,13 +297,6 @@ void Coordinator::form(Time now, CoordinatorEffects& out) {
   if (!whole && !at_the_beginning && !impatient) return;
   // Who holds the version stays what it was; others fill what is left.
   std::set<Incarnation> taken;
-  const auto has_it = [&](const Server& server, ShardId shard) {
-    const auto all = holdings_of(server, shard);
-    for (std::uint32_t network = 0; network < next.networks.size(); ++network)
-      if (const auto it = all.find(network); it != all.end() && !it->second.contains(next.networks[network].version))
-        return false;
-    return true;
-  };
   next.shards.resize(view_->shards.size());
   for (ShardId id = 0; id < next.shards.size(); ++id) {
     auto& shard = next.shards[id];
@@ -313,7 +306,6 @@ void Coordinator::form(Time now, CoordinatorEffects& out) {
       const auto it = servers_.find(host->life);
       if (it == servers_.end() || !it->second.there || !it->second.laid) return false;
       if (whole && std::find(holders[id].begin(), holders[id].end(), &it->second) == holders[id].end()) return false;
-      if (whole && !(anybody_has && !holdings_of(it->second, id).empty() && has_it(it->second, id))) return false;
       taken.insert(host->life);
       return true;
     };

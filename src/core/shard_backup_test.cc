@@ -318,8 +318,7 @@ TEST(ShardBackupTest, ABackupInTheBackupsPlaceIsFilledAnew) {
   EXPECT_TRUE(b.says_filled());
 }
 
-// FINDING: what waits for a backup is told when it goes, and not when another comes straight into its place: then it
-// never is, and the shard stands still.
+// What waits for a backup is told when it goes, also where another comes straight into its place.
 TEST(ShardBackupTest, WhatWaitsIsToldWhenAnotherComesIntoTheBackupsPlace) {
   Bench b(true);
   b.decide(5);

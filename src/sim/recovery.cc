@@ -16,6 +16,12 @@ history::Terms World::terms() const {
   return terms;
 }
 
+core::Standing World::beginning() const {
+  core::Standing standing{.samples = shape_.samples, .batch = shape_.batch};
+  if (shape_.samples > 0) standing.ledger.emplace();
+  return standing;
+}
+
 void World::make_machines(const std::optional<core::Standing>& standing) {
   sequencer_ = core::Sequencer(shape_.options, standing);
   const bool twins = shape_.twins && shape_.plan.shards() > 1;
@@ -130,13 +136,7 @@ void World::resume() {
   values_.load(std::move(values));
   if (shape_.recovery.others) change_numbers(fate_, shape_);
   resumed.terms = terms();
-  if (standing) {
-    resumed.standing = *standing;
-  } else {
-    resumed.standing.samples = shape_.samples;
-    resumed.standing.batch = shape_.batch;
-    if (shape_.samples > 0) resumed.standing.ledger.emplace();
-  }
+  resumed.standing = standing.value_or(beginning());
   trace([&] {
     return fmt::format("it goes on from version {} with {} replicas and {} shards", resumed.standing.version,
                        shape_.options.replicas, shape_.plan.shards());

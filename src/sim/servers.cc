@@ -45,133 +45,6 @@ void World::start_server(std::size_t which) {
   attend(server.host.life);
 }
 
-// --- the coordinator ---
-
-// A connection keeps the order of what is said on it.
-void World::tell_server(wire::Incarnation life, Queue::Action action) {
-  auto* server = host_of(life);
-  if (!server) return;
-  server->heard = std::max(now_ + notice(), server->heard + Duration(1));
-  queue_.add(
-      server->heard,
-      [this, life, link = server->link, action = std::move(action)] {
-        if (const auto* to = host_of(life); to && to->link == link) action();
-      },
-      true);
-}
-
-void World::attend(wire::Incarnation life) {
-  auto* caller = host_of(life);
-  if (!caller) return;
-  caller->said = std::max(now_ + notice(), caller->said + Duration(1));
-  lasting(caller->said - now_, [this, life, link = caller->link] {
-    const auto* server = host_of(life);
-    if (!server || cut(*server) || !coordinator_ || server->link != link) return;
-    wire::Attend said;
-    said.serves = server->view;
-    said.laid_down = server->laid_down;
-    said.laid_revision = server->laid_revision;
-    if (!server->view)
-      for (const auto& slice : server->kept) said.holdings.push_back(slice.holding);
-    if (shape_.servers.backups == 0)
-      if (const auto found = checkpoint::newest(disk_, kCheckpointFolder); found && found->checkpoint)
-        said.checkpoint = found->checkpoint->manifest().networks.at(0).standing.version;
-    said.why = "a server is lost";
-    trace([&] {
-      std::string text = fmt::format("{} attends", server->host.listens);
-      if (said.serves) text += fmt::format(", serves view {}.{}", said.serves->number, said.serves->revision);
-      for (const auto& one : said.holdings)
-        text += fmt::format(", has shard {} of version {} of view {}", one.shard, one.version, one.view);
-      return text;
-    });
-    coordinate(core::Attended{server->host, said});
-    host_of(life)->attended = !said.serves;
-    if (server->view && server->primary_of && !server->backup_lost.empty() && coordinator_)
-      if (const auto& backup = server->view->shards[*server->primary_of].backup)
-        coordinate(core::BackupSaid{life,
-                                    {server->view->number, *server->primary_of, backup->life,
-                                     server->view->shards[*server->primary_of].since, server->backup_lost}});
-  });
-}
-
-void World::coordinate(const core::CoordinatorEvent& event) {
-  if (!coordinator_) return;
-  core::CoordinatorEffects effects;
-  coordinator_->on(event, now_, effects);
-  for (const auto& effect : effects) {
-    if (const auto* store = std::get_if<core::Store>(&effect)) {
-      if (stored_ && store->view.number == stored_->number)
-        for (wire::ShardId shard = 0; shard < store->view.shards.size(); ++shard)
-          std::erase_if(holders_, [&, &one = store->view.shards[shard]](const auto& holder) {
-            return holder.first == shard && holder.second != one.primary.life &&
-                   !(one.backup && one.backup->life == holder.second);
-          });
-      // It may die before this is on the disk, or before it knows that it is.
-      lasting(fate_.between(microseconds(20), milliseconds(2)), [this, view = store->view] {
-        if (!coordinator_) return;
-        const bool anew = !stored_ || stored_->number != view.number;
-        stored_ = view;
-        for (wire::ShardId shard = 0; shard < view.shards.size(); ++shard) {
-          const auto& one = view.shards[shard];
-          if (anew) {
-            std::erase_if(holders_, [&](const auto& holder) { return holder.first == shard; });
-            if (host_of(one.primary.life)) holders_.emplace(shard, one.primary.life);
-            if (one.backup && one.filled && host_of(one.backup->life)) holders_.emplace(shard, one.backup->life);
-          }
-        }
-        if (!peace() && coordinators_left_ > 0 && fate_.chance(0.05)) {
-          --coordinators_left_;
-          coordinator_.reset();
-        }
-        lasting(fate_.between(microseconds(1), milliseconds(1)), [this] { coordinate(core::Stored{}); });
-      });
-    } else if (const auto* tell = std::get_if<core::TellView>(&effect)) {
-      tell_server(tell->to, [this, to = tell->to, view = tell->view] { told(to, view); });
-    } else if (const auto* recall = std::get_if<core::TellRecall>(&effect)) {
-      tell_server(recall->to, [this, to = recall->to, what = recall->recall] { lay_down(to, what.view, what.why); });
-    } else if (const auto* probe = std::get_if<core::Probe>(&effect)) {
-      lasting(notice(), [this, life = probe->host.life] {
-        if (!host_of(life)) coordinate(core::Departed{life, true, "nobody listens there"});
-      });
-    } else if (const auto* gives_up = std::get_if<core::GiveUp>(&effect)) {
-      outcome_.violations.push_back("the coordinator gives up: " + gives_up->why);
-    } else if (const auto* says = std::get_if<core::CoordinatorSays>(&effect)) {
-      trace([&] { return "the coordinator: " + says->text; });
-    }
-  }
-}
-
-void World::tick_coordinator() {
-  lasting(milliseconds(20), [this] {
-    if (peace() && through() && std::find(running_.begin(), running_.end(), false) == running_.end()) return;
-    if (!coordinator_) {
-      trace([&] { return "the coordinator comes back"; });
-      coordinator_.emplace(
-          core::CoordinatorOptions{shape_.plan.shards(), shape_.servers.backups, milliseconds(60), milliseconds(40)},
-          stored_);
-      for (auto& server : servers_) {
-        ++server.link;
-        server.attended = false;
-        if (server.up) attend(server.host.life);
-      }
-    }
-    coordinate(core::Tick{});
-    tick_coordinator();
-  });
-}
-
-void World::lose_coordinator() {
-  if (coordinators_left_ == 0) return;
-  lasting(fate_.between(milliseconds(1), milliseconds(150)), [this] {
-    if (peace() || coordinators_left_ == 0) return;
-    --coordinators_left_;
-    ++outcome_.counts.coordinators;
-    if (coordinator_) trace([&] { return "the coordinator is killed"; });
-    coordinator_.reset();
-    lose_coordinator();
-  });
-}
-
 // --- a server is told what it is ---
 
 void World::told(wire::Incarnation life, const wire::ServerView& view) {
@@ -285,6 +158,7 @@ void World::begin_server_view(const wire::ServerView& decided) {
   ++outcome_.counts.views;
   trace([&] { return fmt::format("view {} begins", view.number); });
   const bool first = !running_view_;
+  if (!first && sequencer_.checkpointing()) ++outcome_.counts.discarded;
   running_view_ = view;
   view_ = view.number;
   queue_.clear();
@@ -326,15 +200,7 @@ void World::begin_server_view(const wire::ServerView& decided) {
         }
       }
       values_.load(std::move(values));
-      history::Resumed resumed{{}, 0, terms(), true};
-      if (standing) {
-        resumed.standing = *standing;
-      } else {
-        resumed.standing.samples = shape_.samples;
-        resumed.standing.batch = shape_.batch;
-        if (shape_.samples > 0) resumed.standing.ledger.emplace();
-      }
-      recorder_.add(now_, std::move(resumed));
+      recorder_.add(now_, history::Resumed{standing.value_or(beginning()), 0, terms(), true});
     }
     make_machines(standing);
   }
@@ -433,137 +299,6 @@ void World::tell_filled(wire::ShardId shard) {
     if (stored_->number == number && stored.backup && stored.backup->life == life && stored.since == since)
       holders_.emplace(shard, life);
   });
-}
-
-// --- losing one ---
-
-bool World::may_lose_server(wire::Incarnation life) {
-  if (!running_view_) return false;  // nothing was there to be lost
-  const bool forming = !coordinator_ || coordinator_->forming() || stored_->number != running_view_->number;
-  const auto has_another = [&](wire::ShardId shard) {
-    return std::any_of(servers_.begin(), servers_.end(), [&](const auto& server) {
-      return server.up && server.host.life != life && !cut(server) && (!forming || server.attended) &&
-             holders_.contains({shard, server.host.life});
-    });
-  };
-  for (wire::ShardId shard = 0; shard < shape_.plan.shards(); ++shard) {
-    if (has_another(shard)) continue;
-    if (shape_.servers.backups > 0) return false;
-    if (!holders_.contains({shard, life})) continue;
-    const auto found = checkpoint::newest(disk_, kCheckpointFolder);
-    if (!found || !found->checkpoint) return false;
-  }
-  return true;
-}
-
-void World::lose_servers() {
-  if (servers_left_ == 0) return;
-  --servers_left_;
-  lasting(fate_.chance(shape_.servers.in_a_row) ? fate_.between(microseconds(10), milliseconds(3))
-                                                : fate_.between(milliseconds(1), milliseconds(120)),
-          [this] {
-            if (peace()) return;
-            // Takes its primary for lost, which is not; or not yet.
-            for (auto& server : servers_)
-              if (server.up && server.view && server.backup && server.backup->filled() && fate_.chance(0.2)) {
-                const auto primary = server.view->shards[*server.backup_of].primary.life;
-                lay_down(server.host.life, server.view->number, "its primary is silent");
-                threaten_server(primary, milliseconds(40), 0.7);
-                return lose_servers();
-              }
-            std::vector<std::size_t> candidates;
-            for (std::size_t which = 0; which < servers_.size(); ++which)
-              if (servers_[which].up && !cut(servers_[which]) && may_lose_server(servers_[which].host.life))
-                candidates.push_back(which);
-            if (!candidates.empty()) {
-              ++outcome_.counts.servers;
-              // A server that is only cut off stays the only one who has what it has.
-              auto& server = servers_[candidates[fate_.below(candidates.size())]];
-              lose_server(server, shape_.servers.backups == 0 || !fate_.chance(shape_.servers.cut));
-            }
-            lose_servers();
-          });
-}
-
-// When it matters most.
-void World::threaten_server(wire::Incarnation life, Duration within, double chance) {
-  if (peace() || servers_left_ == 0 || !fate_.chance(chance)) return;
-  --servers_left_;
-  lasting(fate_.between(Duration(1), within), [this, life] {
-    auto* server = host_of(life);
-    if (!server || cut(*server) || peace() || !may_lose_server(life)) return;
-    ++outcome_.counts.servers;
-    lose_server(*server, true);
-  });
-}
-
-void World::lose_server(ServerHost& server, bool dies) {
-  const auto life = server.host.life;
-  const auto which = static_cast<std::size_t>(&server - servers_.data());
-  const auto view = server.view;
-  const auto primary_of = server.primary_of;
-  trace([&] {
-    std::string text =
-        fmt::format("{} (life {}) is {}; holders:", server.host.listens, life, dies ? "killed" : "cut off");
-    for (const auto& [shard, holder] : holders_) text += fmt::format(" {}:{}", shard, holder);
-    return text;
-  });
-  if (dies) {
-    if (view && primary_of && running_view_ && running_view_->number == view->number) running_[*primary_of] = false;
-    server.up = false;
-    server.backup.reset();
-    std::erase_if(holders_, [&](const auto& holder) { return holder.second == life; });
-    lasting(fate_.between(milliseconds(1), milliseconds(80)), [this, which] { start_server(which); });
-    lasting(notice(), [this, life] { coordinate(core::Departed{life, true, "a server is killed"}); });
-  } else {
-    ++server.link;
-    server.cut_until = now_ + fate_.between(milliseconds(1), milliseconds(200));
-    lasting(notice(), [this, life] {
-      if (const auto* one = host_of(life); one && cut(*one)) coordinate(core::Departed{life, false, "silence"});
-    });
-    std::set<std::pair<wire::ShardId, wire::Incarnation>> had;
-    for (const auto& holder : holders_)
-      if (holder.second == life) had.insert(holder);
-    std::erase_if(holders_, [&](const auto& holder) { return holder.second == life; });
-    lasting(server.cut_until - now_ + microseconds(1), [this, life, had, number = stored_ ? stored_->number : 0] {
-      const auto* one = host_of(life);
-      if (!one) return;
-      trace([&] { return fmt::format("{} is reached again", one->host.listens); });
-      if (stored_ && stored_->number == number)
-        for (const auto& holder : had) {
-          const auto& shard = stored_->shards[holder.first];
-          if (shard.primary.life == life || (shard.backup && shard.backup->life == life)) holders_.insert(holder);
-        }
-      attend(life);
-    });
-    // It has lost the others as they have lost it, and may or may not notice before it is reached again.
-    if (view && fate_.chance(0.7))
-      lasting(notice(), [this, life, view] { lay_down(life, view->number, "all are silent"); });
-  }
-  if (view) lose_connections(server);
-}
-
-// Whoever has a connection to it loses that.
-void World::lose_connections(const ServerHost& server) {
-  const auto number = server.view->number;
-  for (const auto& other : servers_) {
-    if (&other == &server || !other.up || !other.view || other.view->number != number) continue;
-    const auto life = other.host.life;
-    const bool linked = server.primary_of && other.primary_of && (*server.primary_of == 0 || *other.primary_of == 0);
-    const bool its_backup = server.primary_of && other.backup_of == server.primary_of;
-    const bool its_primary = server.backup_of && other.primary_of == server.backup_of;
-    if (linked || its_backup) lasting(notice(), [this, life, number] { lay_down(life, number, "a server is lost"); });
-    if (its_primary)
-      lasting(notice(),
-              [this, life, number, backup = server.host.life, since = server.view->shards[*server.backup_of].since] {
-                auto* primary = host_of(life);
-                if (!primary || !primary->view || primary->view->number != number) return;
-                const auto& present = primary->view->shards[*primary->primary_of];
-                if (!present.backup || present.backup->life != backup || present.since != since) return;
-                primary->backup_lost = "its backup is lost";
-                attend(life);
-              });
-  }
 }
 
 }  // namespace yoke::sim

@@ -81,7 +81,7 @@ TEST(SimTest, SeedsDifferInShapeAndFaults) {
   EXPECT_GT(counts.crashes, 100u);
   EXPECT_GT(counts.resets, 500u);
   EXPECT_GT(counts.checkpoints, 200u);
-  EXPECT_GT(counts.discarded, 5u);
+  EXPECT_GT(counts.discarded, 10u);
   EXPECT_GT(counts.losses, 20u);
   EXPECT_GT(counts.departures, 5u);
   EXPECT_GT(counts.views, 5u);

@@ -156,7 +156,7 @@ class World {
   void bring_slices(const wire::View::Network& network);
   void begin_view(const std::optional<core::Standing>& standing);
 
-  // servers.cc
+  // servers.cc, coordinating.cc, losing_servers.cc
   void begin_servers();
   void lasting(Duration delay, Queue::Action action) { queue_.add(now_ + delay, std::move(action), true); }
   Duration notice();
@@ -192,6 +192,7 @@ class World {
   void resume();
   void make_machines(const std::optional<core::Standing>& standing);
   history::Terms terms() const;
+  core::Standing beginning() const;  // where a job stands that goes on from nothing
 
   // world.cc
   void after(Duration delay, Queue::Action action) { queue_.add(now_ + delay, std::move(action)); }

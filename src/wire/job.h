@@ -408,4 +408,16 @@ using JobMessage = std::variant<Welcome, Refusal, Open, Opened, FirstValues, Fir
                                 OrderDone, Containers, Snapshot, Piece, PiecesDone, PiecesHeld, Muster, Elsewhere, View,
                                 ServerView, Attend, BackupNews, Recall, AskServers, Mean, Filled>;
 
+// The network that it is about; none: it is about none in particular.
+inline std::optional<std::uint32_t> network_of(const JobMessage& message) {
+  return std::visit(
+      [](const auto& m) -> std::optional<std::uint32_t> {
+        if constexpr (requires { m.network; })
+          return m.network;
+        else
+          return {};
+      },
+      message);
+}
+
 }  // namespace yoke::wire
