@@ -334,6 +334,12 @@ void Coordinator::form(Time now, CoordinatorEffects& out) {
     shard.primary = *host;
   }
   if (!whole && !at_the_beginning && !next.restore) {
+    // What those that are idle said before is old: there may be a checkpoint since.
+    for (const auto& [life, server] : servers_)
+      if (idle(server) && server.since < *round_) {
+        missing_ = fmt::format("word of the server at {}", server.host.listens);
+        return;
+      }
     out.push_back(GiveUp{fmt::format(
         "{}: a part of the parameters was lost with every server that had it, and there is no checkpoint. Give the "
         "servers backups (--backups 1), or keep checkpoints (--checkpoint DIR)",

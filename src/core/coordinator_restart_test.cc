@@ -231,6 +231,21 @@ TEST(CoordinatorTest, WithoutACheckpointItIsGivenUp) {
   EXPECT_TRUE(b.out.empty());
 }
 
+// What one that is idle said long ago is old: it is heard first.
+TEST(CoordinatorTest, ItIsNotGivenUpBeforeThoseThatAreIdleHaveSaidAnewWhatThereIs) {
+  auto b = first_view_without_backups(3);
+  b.pass(seconds(60));
+  b.die(1);
+  EXPECT_EQ(b.recalled(), (Lives{2, 3}));
+  b.lay_down(2, {slice(1, 9)});
+  b.pass(seconds(10));
+  EXPECT_TRUE(b.quiet());
+  EXPECT_NE(b.coordinator.waiting_for().find("place 3"), std::string::npos) << b.coordinator.waiting_for();
+  b.attend(3, {.checkpoint = 8});
+  EXPECT_EQ(seats(b.decided()), "3 2");
+  EXPECT_EQ(b.decided().restore, Version{8});
+}
+
 // --- who does not rule ---
 
 TEST(CoordinatorTest, WhoCannotStoreDoesNotRule) {
