@@ -342,7 +342,13 @@ class Member::Impl : public transport::Handler {
     if (!present(connection)) return;
     auto& link = links.servers.at(shard_of(connection));
     if (!identity || identity->role != wire::Role::server || identity->id != shard_of(connection)) {
-      fail({Code::refused, fmt::format("{} is not server {} of this job", connection.peer(), shard_of(connection))});
+      Error wrong{Code::refused,
+                  fmt::format("{} is not server {} of this job", connection.peer(), shard_of(connection))};
+      // Where a coordinator says what each of them is, one may not have heard it yet.
+      if (identity && identity->role == wire::Role::server && !links.options.coordinator.empty())
+        come_again(std::move(wrong), links.options.deadline);
+      else
+        fail(std::move(wrong));
       return;
     }
     link.up = true;
@@ -445,8 +451,7 @@ class Member::Impl : public transport::Handler {
     } else if (!left && !house && !links.fatal && !link.leaving && failure.kind != transport::Down::local) {
       // The server may have taken this replica for dead, or the path was cut. One that has ended does not answer.
       const bool patient = cut || !links.options.coordinator.empty();
-      if (!links.lost) links.lost = {std::move(lost), patient ? links.options.deadline : kGone};
-      links.over = true;
+      come_again(std::move(lost), patient ? links.options.deadline : kGone);
     } else if (link.leaving && !links.fatal)
       links.loop->after(kWhy, [this, lost = std::move(lost)] {
         const std::lock_guard inner(links.mutex);
@@ -475,7 +480,6 @@ class Member::Impl : public transport::Handler {
   static constexpr auto kWhy = std::chrono::seconds(2);   // for the first server's word to come, on a way of its own
   static constexpr auto kGone = std::chrono::seconds(1);  // for a server that closed the connection to answer again
   static constexpr Duration kTryAgain = std::chrono::milliseconds(200);
-  static constexpr std::uint64_t kViewStep = 4096;                      // as servers with a coordinator count views
   static constexpr std::uint64_t kTwinCredit = std::uint64_t{1} << 40;  // what is held is let go of step by step
 
   std::uint64_t view() const {
@@ -517,6 +521,12 @@ class Member::Impl : public transport::Handler {
   void changed() {
     ++links.changes;
     links.wake.notify_all();
+  }
+
+  void come_again(Error why, Duration patience) {
+    if (!links.lost) links.lost = {std::move(why), patience};
+    links.over = true;
+    changed();
   }
 
   void fail(Error error) {
