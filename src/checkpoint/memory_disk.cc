@@ -76,8 +76,14 @@ std::uint64_t MemoryDisk::used(const Node& node) const {
 void MemoryDisk::power_cut() { survive(*root_); }
 
 void MemoryDisk::survive(Node& node) {
-  for (const auto& change : node.unflushed)
-    if (random(2) == 0) enact(node.lasting_names, change);
+  for (const auto& change : node.unflushed) {
+    if (random(2) != 0) continue;
+    // What was renamed from a name that did not survive is not there to be renamed: nothing has two names.
+    const auto from = node.lasting_names.find(change.gone);
+    if (change.node && !change.gone.empty() && (from == node.lasting_names.end() || from->second != change.node))
+      continue;
+    enact(node.lasting_names, change);
+  }
   node.unflushed.clear();
   node.names = node.lasting_names;
   if (!node.flushed) {

@@ -82,6 +82,19 @@ TEST(MemoryDisk, ARenameIsWholeOrNotThere) {
   EXPECT_EQ(seen, (std::set<std::vector<std::string>>{{"a"}, {"b"}}));
 }
 
+// Else what is removed under one name would be gone under the other.
+TEST(MemoryDisk, NothingHasTwoNamesAfterAPowerCut) {
+  std::set<std::vector<std::string>> seen;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    MemoryDisk disk(seed);
+    ASSERT_TRUE(write(disk, "a", "1").ok() && disk.flush_file("a").ok() && disk.flush_folder("").ok());
+    ASSERT_TRUE(disk.rename("a", "b").ok() && disk.rename("b", "c").ok());
+    disk.power_cut();
+    seen.insert(*disk.list(""));
+  }
+  EXPECT_EQ(seen, (std::set<std::vector<std::string>>{{"a"}, {"b"}, {"c"}}));
+}
+
 TEST(MemoryDisk, SaysWhatItCannotDo) {
   MemoryDisk disk;
   EXPECT_FALSE(disk.make_folder("no/such").ok());

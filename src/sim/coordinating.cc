@@ -19,7 +19,7 @@ void World::tell_server(wire::Incarnation life, Queue::Action action) {
   server->heard = std::max(now_ + notice(), server->heard + Duration(1));
   queue_.add(
       server->heard,
-      [this, life, link = server->link, action = std::move(action)] {
+      [this, life, link = server->told_on, action = std::move(action)] {
         if (const auto* to = host_of(life); to && to->link == link) action();
       },
       true);
@@ -49,6 +49,7 @@ void World::attend(wire::Incarnation life) {
         text += fmt::format(", has shard {} of version {} of view {}", one.shard, one.version, one.view);
       return text;
     });
+    host_of(life)->told_on = link;
     coordinate(core::Attended{server->host, said});
     host_of(life)->attended = !said.serves;
     if (server->view && server->primary_of && !server->backup_lost.empty() && coordinator_)
@@ -65,25 +66,19 @@ void World::coordinate(const core::CoordinatorEvent& event) {
   coordinator_->on(event, now_, effects);
   for (const auto& effect : effects) {
     if (const auto* store = std::get_if<core::Store>(&effect)) {
-      if (stored_ && store->view.number == stored_->number)
-        for (wire::ShardId shard = 0; shard < store->view.shards.size(); ++shard)
-          std::erase_if(holders_, [&, &one = store->view.shards[shard]](const auto& holder) {
-            return holder.first == shard && holder.second != one.primary.life &&
-                   !(one.backup && one.backup->life == holder.second);
-          });
+      let_go_of_others(store->view);
       // It may die before this is on the disk, or before it knows that it is.
       lasting(fate_.between(microseconds(20), milliseconds(2)), [this, view = store->view] {
         if (!coordinator_) return;
         const bool anew = !stored_ || stored_->number != view.number;
         stored_ = view;
-        for (wire::ShardId shard = 0; shard < view.shards.size(); ++shard) {
+        if (anew) holders_.clear();
+        for (wire::ShardId shard = 0; anew && shard < view.shards.size(); ++shard) {
           const auto& one = view.shards[shard];
-          if (anew) {
-            std::erase_if(holders_, [&](const auto& holder) { return holder.first == shard; });
-            if (host_of(one.primary.life)) holders_.emplace(shard, one.primary.life);
-            if (one.backup && one.filled && host_of(one.backup->life)) holders_.emplace(shard, one.backup->life);
-          }
+          if (host_of(one.primary.life)) holders_.emplace(shard, one.primary.life);
+          if (one.backup && one.filled && host_of(one.backup->life)) holders_.emplace(shard, one.backup->life);
         }
+        let_go_of_others(view);
         if (!peace() && coordinators_left_ > 0 && fate_.chance(0.05)) {
           --coordinators_left_;
           coordinator_.reset();
@@ -91,6 +86,7 @@ void World::coordinate(const core::CoordinatorEvent& event) {
         lasting(fate_.between(microseconds(1), milliseconds(1)), [this] { coordinate(core::Stored{}); });
       });
     } else if (const auto* tell = std::get_if<core::TellView>(&effect)) {
+      if (auto* server = host_of(tell->to)) server->attended = false;
       tell_server(tell->to, [this, to = tell->to, view = tell->view] { told(to, view); });
     } else if (const auto* recall = std::get_if<core::TellRecall>(&effect)) {
       tell_server(recall->to, [this, to = recall->to, what = recall->recall] { lay_down(to, what.view, what.why); });
@@ -106,9 +102,20 @@ void World::coordinate(const core::CoordinatorEvent& event) {
   }
 }
 
+// Whoever is in no place of a shard, or begins there from nothing, is none of its holders any more.
+void World::let_go_of_others(const wire::ServerView& view) {
+  const bool anew = !stored_ || stored_->number != view.number;
+  std::erase_if(holders_, [&](const auto& holder) {
+    const auto& shard = view.shards[holder.first];
+    const bool backup = shard.backup && shard.backup->life == holder.second && (!anew || shard.filled);
+    return holder.second != shard.primary.life && !backup;
+  });
+}
+
 void World::tick_coordinator() {
   lasting(milliseconds(20), [this] {
-    if (peace() && through() && std::find(running_.begin(), running_.end(), false) == running_.end()) return;
+    const bool all_run = std::find(running_.begin(), running_.end(), false) == running_.end();
+    if (peace() && through() && all_run && coordinator_ && queue_.empty()) return;
     if (!coordinator_) {
       trace([&] { return "the coordinator comes back"; });
       coordinator_.emplace(

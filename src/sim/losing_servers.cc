@@ -15,9 +15,16 @@ using std::chrono::milliseconds;
 bool World::may_lose_server(wire::Incarnation life) {
   if (!running_view_) return false;  // nothing was there to be lost
   const bool forming = !coordinator_ || coordinator_->forming() || stored_->number != running_view_->number;
+  // A backup that its primary has lost is about to be taken out: with what it has nobody goes on, as the primary may
+  // have gone on without it.
+  const auto stays = [&](const ServerHost& server) {
+    if (forming) return server.attended;
+    const auto* primary = server.backup_of ? host_of(running_view_->shards[*server.backup_of].primary.life) : nullptr;
+    return !primary || primary->backup_lost.empty();
+  };
   const auto has_another = [&](wire::ShardId shard) {
     return std::any_of(servers_.begin(), servers_.end(), [&](const auto& server) {
-      return server.up && server.host.life != life && !cut(server) && (!forming || server.attended) &&
+      return server.up && server.host.life != life && !cut(server) && stays(server) &&
              holders_.contains({shard, server.host.life});
     });
   };
@@ -92,22 +99,25 @@ void World::lose_server(ServerHost& server, bool dies) {
     lasting(notice(), [this, life] { coordinate(core::Departed{life, true, "a server is killed"}); });
   } else {
     ++server.link;
+    server.attended = false;
     server.cut_until = now_ + fate_.between(milliseconds(1), milliseconds(200));
     lasting(notice(), [this, life] {
       if (const auto* one = host_of(life); one && cut(*one)) coordinate(core::Departed{life, false, "silence"});
     });
-    std::set<std::pair<wire::ShardId, wire::Incarnation>> had;
-    for (const auto& holder : holders_)
-      if (holder.second == life) had.insert(holder);
+    // What it has counts again when it is back, unless it was taken out of its place meanwhile.
+    std::map<wire::ShardId, wire::ServerView::Shard> had;
+    for (const auto& [shard, holder] : holders_)
+      if (holder == life) had[shard] = stored_->shards[shard];
     std::erase_if(holders_, [&](const auto& holder) { return holder.second == life; });
     lasting(server.cut_until - now_ + microseconds(1), [this, life, had, number = stored_ ? stored_->number : 0] {
       const auto* one = host_of(life);
       if (!one) return;
       trace([&] { return fmt::format("{} is reached again", one->host.listens); });
       if (stored_ && stored_->number == number)
-        for (const auto& holder : had) {
-          const auto& shard = stored_->shards[holder.first];
-          if (shard.primary.life == life || (shard.backup && shard.backup->life == life)) holders_.insert(holder);
+        for (const auto& [id, place] : had) {
+          const auto& shard = stored_->shards[id];
+          const bool backup = shard.backup && shard.backup->life == life && shard.since == place.since;
+          if (shard.primary.life == life || backup) holders_.emplace(id, life);
         }
       attend(life);
     });

@@ -175,8 +175,9 @@ void World::begin_server_view(const wire::ServerView& decided) {
   std::optional<core::Standing> standing;
   if (view.restore) {
     resume();
-    if (sequencer_.committed() != *view.restore)
-      outcome_.violations.push_back("the servers go on from another checkpoint than the coordinator said");
+    // One may have been sealed by a first server that died after the others had said which there are.
+    if (sequencer_.committed() < *view.restore)
+      outcome_.violations.push_back("the servers go on from an older checkpoint than the coordinator said");
   } else {
     if (!view.networks.empty()) {
       standing = view.networks.at(0).standing;
@@ -246,8 +247,8 @@ void World::to_backup(wire::ShardId shard, bool slice, wire::Version version) {
       primary->backup_lost = "its backup has laid the view down";
       attend(from);
     }
-    // What was under way when it laid the view down may still come to it.
-    if (!ready && !(over && server->backup && server->backup_of == shard)) return;
+    // What was under way when it laid the view down may still come to it, until it begins anew.
+    if (!ready && !(over && !server->view && server->backup && server->backup_of == shard)) return;
     if (slice)
       hear_backup(life, core::SliceCame{version, standing}, values);
     else

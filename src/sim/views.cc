@@ -104,6 +104,12 @@ void World::lose_process(const ProcessLost& lost) {
   process.gone = there > shape_.options.min_replicas && fate_.chance(shape_.recovery.stay_away);
   process.back_at = now_ + fate_.between(microseconds(100), milliseconds(100));
   footing_.lost.insert(lost.replica);
+  // The job is at it again: whoever starts replicas starts those again that had found it over.
+  for (auto& other : processes_)
+    if (std::exchange(other.found_it_over, false)) {
+      other.gone = false;
+      other.back_at = now_ + milliseconds(1);
+    }
   ++outcome_.counts.departures;
   trace([&] {
     return fmt::format("the process of replica {} {}{}", lost.replica, lost.why, process.gone ? " for good" : "");
@@ -116,7 +122,7 @@ void World::come_back(wire::ReplicaId replica) {
   const bool over = !mustering_ && sequencer_.done() && std::all_of(members_.begin(), members_.end(), [&](auto member) {
     return processes_[member].side && processes_[member].side->done();
   });
-  process.gone = over;
+  process.gone = process.found_it_over = over;
   if (over) return;
   trace([&] { return fmt::format("the process of replica {} comes back", replica); });
   stop_view();

@@ -64,6 +64,7 @@ class World {
     std::vector<core::Event> held;  // what came meanwhile
     bool away = false;              // lost, with all that it hosted
     Time back_at{};                 // lost: when it comes back
+    bool found_it_over = false;     // it came back, and all were through
     std::vector<Slice> kept;        // the twin of another's slice: the newest, and the one before until that can go
     std::vector<Slice> former;      // of views before, until this one has made something
   };
@@ -85,9 +86,10 @@ class World {
     std::optional<core::Backup> backup;
     std::map<wire::Version, std::map<wire::BlockId, std::uint64_t>> brought;  // the backup's values
     std::string backup_lost;                                                  // a primary's: why; empty: it is not
-    bool attended = false;   // the coordinator knows what it has laid down
-    std::uint64_t link = 0;  // which connection to the coordinator it has
-    Time heard{}, said{};    // when the last word between it and the coordinator arrives
+    bool attended = false;      // the coordinator knows what it has laid down
+    std::uint64_t link = 0;     // which connection to the coordinator it has
+    std::uint64_t told_on = 0;  // on which the coordinator speaks to it
+    Time heard{}, said{};       // when the last word between it and the coordinator arrives
   };
   // Thrown by the disk: the job is lost in the middle of writing.
   struct JobLost {};
@@ -166,6 +168,7 @@ class World {
   void attend(wire::Incarnation life);
   void tell_server(wire::Incarnation life, Queue::Action action);
   void coordinate(const core::CoordinatorEvent& event);
+  void let_go_of_others(const wire::ServerView& view);
   void tick_coordinator();
   void lose_coordinator();
   void told(wire::Incarnation life, const wire::ServerView& view);

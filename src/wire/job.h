@@ -352,8 +352,9 @@ struct ServerView {
     bool operator==(const Network&) const = default;
   };
   std::uint64_t number = 0, revision = 0;
-  std::uint64_t from = 0;          // the number of the view that it follows
-  std::optional<Version> restore;  // from the checkpoint of this version: a shard was lost with all who held it
+  std::uint64_t from = 0;  // the number of the view that it follows
+  // From the newest checkpoint, this one or one sealed since: a shard was lost with all who held it.
+  std::optional<Version> restore;
   std::vector<Shard> shards{};
   std::vector<Network> networks{};  // what it goes on from; none: from the beginning, or the checkpoint
   bool over = false;                // the job is
