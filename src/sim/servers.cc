@@ -78,6 +78,7 @@ void World::told(wire::Incarnation life, const wire::ServerView& view) {
     if (view.shards[shard].primary.life == life) server->primary_of = shard;
     if (!view.shards[shard].backup || view.shards[shard].backup->life != life) continue;
     server->backup_of = shard;
+    server->since = view.shards[shard].since;
     server->backup.emplace();
     if (!view.shards[shard].filled) continue;
     const auto slice = std::find_if(server->kept.begin(), server->kept.end(),
@@ -274,12 +275,13 @@ void World::hear_backup(wire::Incarnation life, const core::Event& event,
       after(while_working(),
             [this, life, version = e->version] { hear_backup(life, core::Followed{version}, means_[life][version]); });
     if (const auto* e = std::get_if<core::Acknowledge>(&effect))
-      after(while_working(), [this, life, shard, version = e->version] {
+      after(while_working(), [this, life, shard, version = e->version, since = server->since] {
         const auto* from = host_of(life);
         if (!from || cut(*from) || !at_work(shard)) return;
-        const auto& backup = running_view_->shards[shard].backup;
-        const auto* primary = host_of(running_view_->shards[shard].primary.life);
-        if (!backup || backup->life != life || !primary || cut(*primary)) return;
+        const auto& present = running_view_->shards[shard];
+        const auto* primary = host_of(present.primary.life);
+        if (!present.backup || present.backup->life != life || present.since != since || !primary || cut(*primary))
+          return;
         deliver(wire::shard_at(shard), core::Mirrored{version});
       });
   }

@@ -82,6 +82,7 @@ class World {
     std::uint64_t laid_down = 0;           // the view that it was in last, and its revision
     std::uint64_t laid_revision = 0;
     std::optional<wire::ShardId> primary_of, backup_of;
+    std::uint64_t since = 0;  // a backup's: the revision that it came with
     std::vector<Slice> kept;  // what it has of the view that it laid down, or begins with
     std::optional<core::Backup> backup;
     std::map<wire::Version, std::map<wire::BlockId, std::uint64_t>> brought;  // the backup's values
