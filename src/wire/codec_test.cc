@@ -26,25 +26,26 @@ constexpr bool kOneOf = (std::is_same_v<T, Others> || ...);
 // values below have to be told.
 template <class T>
 auto fields(const T& value) {
-  if constexpr (kOneOf<T, ChiefNow, Concluded, AskAccount, AskServers, Average>) {
+  if constexpr (kOneOf<T, ChiefNow, Concluded, AskAccount, Average>) {
     static_assert(std::is_empty_v<T>);
     return std::tuple<>();
-  } else if constexpr (kOneOf<T, Refusal, FirstValuesDone, StopNow, Settled, Commit, Fence, Containers, Filled>) {
+  } else if constexpr (kOneOf<T, Refusal, FirstValuesDone, StopNow, Settled, Commit, Fence, Containers, Filled,
+                              AskServers>) {
     const auto& [a] = value;
     return std::tie(a);
   } else if constexpr (kOneOf<T, Welcome, Life, GradientId, Done, Pull, Reduced, Scale, Address, Layout, BatchChange,
-                              PiecesHeld, Elsewhere, View::Seat, Host, ServerView::Network, Recall>) {
+                              PiecesHeld, Elsewhere, View::Seat, Host, ServerView::Network, Recall, Wanted>) {
     const auto& [a, b] = value;
     return std::tie(a, b);
   } else if constexpr (kOneOf<T, Opened, BlockValues, Leaving, Range, Hello, OrderDone, Turned, Parameters, Measured>) {
     const auto& [a, b, c] = value;
     return std::tie(a, b, c);
   } else if constexpr (kOneOf<T, FirstValues, Open, Enclosed, Assign, Post, ServerAccount, SGD, View::Network,
-                              PiecesDone, Muster, ServerView::Shard>) {
+                              PiecesDone, Muster>) {
     const auto& [a, b, c, d] = value;
     return std::tie(a, b, c, d);
   } else if constexpr (kOneOf<T, Verdict, Push, StaleOptions, Slot, Adagrad, Adam, AdamW, Snapshot, Order, PartSaved,
-                              LedgerStanding, Mean, BackupNews>) {
+                              LedgerStanding, Mean, BackupNews, ServerView::Shard>) {
     const auto& [a, b, c, d, e] = value;
     return std::tie(a, b, c, d, e);
   } else if constexpr (kOneOf<T, Contribution, ScheduleOptions, RMSProp, Standing, Piece, Holding, View, Attend>) {
@@ -230,7 +231,7 @@ ServerView server_view() {
           2,
           4,
           500,
-          {{{3, "one:7070"}, Host{4, "two:7070"}, true, 1}, {{5, "three:7070"}, {}}},
+          {{{3, "one:7070"}, Host{4, "two:7070"}, true, 1}, {{5, "three:7070"}, {}, false, 0, true}},
           {{40, standing()}, {}},
           true};
 }
@@ -274,6 +275,8 @@ std::vector<JobMessage> job_messages() {
       BackupNews{5, 1, 77, 2, "it is gone"},
       Recall{5, "server 1 is gone"},
       AskServers{},
+      AskServers{{{0, 1, 2, 4, 40, {}}}},
+      Wanted{1, 40},
       Mean{1, 40, 7, 0.5, 3},
       Filled{5}};
   for (auto& message : messages()) all.emplace_back(Post{1, kReplica, kShard, std::move(message)});

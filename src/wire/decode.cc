@@ -591,7 +591,7 @@ Host get(const pb::Host& in, Doubt& doubt) { return {in.life(), get(in.listens()
 
 ServerView::Shard get(const pb::ServerView::Shard& in, Doubt& doubt) {
   doubt.unless(in.has_primary(), "a shard has no primary");
-  ServerView::Shard shard{get(in.primary(), doubt), {}, in.filled(), in.since()};
+  ServerView::Shard shard{get(in.primary(), doubt), {}, in.filled(), in.since(), in.brought()};
   if (in.has_backup()) shard.backup = get(in.backup(), doubt);
   return shard;
 }
@@ -634,6 +634,10 @@ Mean get(const pb::Mean& in, Doubt& doubt) {
 }
 
 Filled get(const pb::Filled& in, Doubt&) { return {in.network()}; }
+
+AskServers get(const pb::AskServers& in, Doubt& doubt) { return {get_all<Holding>(in.has(), doubt)}; }
+
+Wanted get(const pb::Wanted& in, Doubt&) { return {in.network(), in.version()}; }
 
 JobMessage get(const pb::JobMessage& in, Doubt& doubt) {
   switch (in.kind_case()) {
@@ -698,11 +702,13 @@ JobMessage get(const pb::JobMessage& in, Doubt& doubt) {
     case pb::JobMessage::kRecall:
       return get(in.recall(), doubt);
     case pb::JobMessage::kAskServers:
-      return AskServers{};
+      return get(in.ask_servers(), doubt);
     case pb::JobMessage::kMean:
       return get(in.mean(), doubt);
     case pb::JobMessage::kFilled:
       return get(in.filled(), doubt);
+    case pb::JobMessage::kWanted:
+      return get(in.wanted(), doubt);
     case pb::JobMessage::KIND_NOT_SET:
       break;
   }

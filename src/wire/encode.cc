@@ -573,6 +573,7 @@ void put(const ServerView& view, pb::ServerView* out) {
     if (shard.backup) put(*shard.backup, one->mutable_backup());
     one->set_filled(shard.filled);
     one->set_since(shard.since);
+    one->set_brought(shard.brought);
   }
   for (const auto& network : view.networks) {
     auto* one = out->add_networks();
@@ -607,7 +608,10 @@ void put(const Recall& recall, pb::JobMessage* message) {
   message->mutable_recall()->set_why(cut(recall.why));
 }
 
-void put(const AskServers&, pb::JobMessage* message) { message->mutable_ask_servers(); }
+void put(const AskServers& ask, pb::JobMessage* message) {
+  auto* out = message->mutable_ask_servers();
+  for (const auto& holding : ask.has) put(holding, out->add_has());
+}
 
 void put(const Mean& mean, pb::JobMessage* message) {
   auto* out = message->mutable_mean();
@@ -619,6 +623,11 @@ void put(const Mean& mean, pb::JobMessage* message) {
 }
 
 void put(const Filled& filled, pb::JobMessage* message) { message->mutable_filled()->set_network(filled.network); }
+
+void put(const Wanted& wanted, pb::JobMessage* message) {
+  message->mutable_wanted()->set_network(wanted.network);
+  message->mutable_wanted()->set_version(wanted.version);
+}
 
 }  // namespace
 

@@ -344,6 +344,7 @@ struct ServerView {
     std::optional<Host> backup;
     bool filled = false;      // the backup has what the view goes on from
     std::uint64_t since = 0;  // the revision that has brought it in
+    bool brought = false;     // nobody has it in memory but replicas: one of them brings the values
     bool operator==(const Shard&) const = default;
   };
   struct Network {
@@ -387,7 +388,15 @@ struct Recall {
 };
 
 // A replica to the coordinator: where is the first server? It answers with Elsewhere.
-struct AskServers {};
+struct AskServers {
+  std::vector<Holding> has{};  // values that this replica has in full, as they were told; without standings
+};
+
+// A server to every replica: whoever has the values of its shard of this version brings them.
+struct Wanted {
+  std::uint32_t network = 0;
+  Version version = 0;
+};
 
 // A primary to its backup: the mean gradient of a block, from which it makes the version; the payload is the mean.
 // None: the block is carried over. After the last of them comes PiecesDone.
@@ -407,7 +416,7 @@ struct Filled {
 using JobMessage = std::variant<Welcome, Refusal, Open, Opened, FirstValues, FirstValuesDone, BlockValues, Post,
                                 StepNews, ChiefNow, Concluded, StopNow, Leaving, AskAccount, Account, Enclosed, Order,
                                 OrderDone, Containers, Snapshot, Piece, PiecesDone, PiecesHeld, Muster, Elsewhere, View,
-                                ServerView, Attend, BackupNews, Recall, AskServers, Mean, Filled>;
+                                ServerView, Attend, BackupNews, Recall, AskServers, Mean, Filled, Wanted>;
 
 // The network that it is about; none: it is about none in particular.
 inline std::optional<std::uint32_t> network_of(const JobMessage& message) {

@@ -57,6 +57,7 @@ constexpr List kLists[] = {
     {{pb::JobMessage::kServerViewFieldNumber, pb::ServerView::kShardsFieldNumber}, kMaxMembers, "shards"},
     {{pb::JobMessage::kServerViewFieldNumber, pb::ServerView::kNetworksFieldNumber}, kMaxMembers, "networks"},
     {{pb::JobMessage::kAttendFieldNumber, pb::Attend::kHoldingsFieldNumber}, kMaxMembers, "slices"},
+    {{pb::JobMessage::kAskServersFieldNumber, pb::AskServers::kHasFieldNumber}, kMaxMembers, "slices"},
     {{pb::JobMessage::kAttendFieldNumber, pb::Attend::kServesFieldNumber, pb::ServerView::kShardsFieldNumber},
      kMaxMembers,
      "shards"},
