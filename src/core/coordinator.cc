@@ -22,6 +22,8 @@ void Coordinator::on(const CoordinatorEvent& event, Time now, CoordinatorEffects
   if (const auto* e = std::get_if<Attended>(&event)) on_attended(*e, now, out);
   if (const auto* e = std::get_if<Departed>(&event)) on_departed(*e, now, out);
   if (const auto* e = std::get_if<BackupSaid>(&event)) on_backup(*e, now, out);
+  if (const auto* e = std::get_if<ReplicaSaid>(&event); e && round_)
+    replicas_.insert(replicas_.end(), e->has.begin(), e->has.end());
   if (const auto* e = std::get_if<Stored>(&event)) on_stored(*e, out);
   if (std::holds_alternative<Tick>(event) && view_ && !view_->over)
     for (const auto& shard : view_->shards)
@@ -123,6 +125,7 @@ void Coordinator::end_view(const std::string& why, Time now, CoordinatorEffects&
   if (round_ || !view_ || view_->over) return;
   round_ = now;
   why_ = why;
+  replicas_.clear();
   out.push_back(CoordinatorSays{fmt::format("view {} is over: {}", view_->number, why)});
   for (const auto& [life, server] : servers_)
     if (server.there && !(in_view(life) && server.laid)) out.push_back(TellRecall{life, {view_->number, why}});
@@ -191,8 +194,32 @@ std::map<std::uint32_t, Coordinator::Versions> Coordinator::holdings_of(const Se
   return networks;
 }
 
-std::optional<std::vector<ServerView::Network>> Coordinator::newest_whole(
-    const std::vector<std::vector<const Server*>>& holders) const {
+std::set<Version> Coordinator::had_by_replicas(std::uint32_t network, ShardId shard) const {
+  std::set<Version> versions;
+  for (const auto& has : replicas_) {
+    if (has.network != network || has.shard != shard) continue;
+    const bool before = has.view == view_->from && !view_->restore && network < view_->networks.size() &&
+                        has.version == view_->networks[network].version;
+    if (has.view == view_->number || before) versions.insert(has.version);
+  }
+  return versions;
+}
+
+Version Coordinator::told_at_most(std::uint32_t network, const Holders& holders) const {
+  std::optional<Version> most;
+  for (ShardId shard = 0; shard < holders.size(); ++shard)
+    for (const auto* server : holders[shard]) {
+      const auto all = holdings_of(*server, shard);
+      const auto versions = all.find(network);
+      if (versions == all.end()) continue;
+      // The first server tells, so it knows: the older of what it has is what was told of last.
+      if (shard == 0 && server->host.life == view_->shards[0].primary.life) return versions->second.begin()->first;
+      most = std::min(most.value_or(UINT64_MAX), versions->second.rbegin()->first);
+    }
+  return most.value_or(0);
+}
+
+std::optional<std::vector<ServerView::Network>> Coordinator::newest_whole(const Holders& holders) const {
   std::set<std::uint32_t> networks;
   for (ShardId shard = 0; shard < holders.size(); ++shard)
     for (const auto* server : holders[shard])
@@ -227,12 +254,19 @@ std::optional<std::vector<ServerView::Network>> Coordinator::newest_whole(
           if (standing || !standings.contains(version)) standings[version] = standing;
         }
       }
+    bool brought = false;
+    for (ShardId shard = 0; shard < std::min<std::size_t>(shards, holders.size()); ++shard) {
+      if (!holders[shard].empty()) continue;
+      brought = true;
+      for (const auto version : had_by_replicas(network, shard)) found[version].insert(shard);
+    }
     for (const auto& [version, where] : found) {
       if (where.size() < std::min<std::size_t>(shards, holders.size()) || !by_all(network, version)) continue;
       if (newest && planted(Bug::new_sequencer_forgets_a_record)) continue;
       newest = ServerView::Network{version, standings[version]};
     }
-    if (!newest) return {};
+    // A replica does not know where training stands; and it may have what is not the newest.
+    if (!newest || (brought && (!newest->standing || newest->version < told_at_most(network, holders)))) return {};
     if (planted(Bug::view_change_loses_a_gradient) && newest->standing && newest->standing->ledger)
       newest->standing->ledger->returned.clear();
     result.push_back(*newest);
@@ -250,7 +284,7 @@ std::optional<Version> Coordinator::checkpoint() const {
 
 void Coordinator::form(Time now, CoordinatorEffects& out) {
   const bool impatient = now >= *round_ + options_.patience;
-  std::vector<std::vector<const Server*>> holders(view_->shards.size());
+  Holders holders(view_->shards.size());
   bool all_answered = true;
   missing_.clear();
   const auto answered = [&](const Host& host) {
@@ -325,13 +359,16 @@ void Coordinator::form(Time now, CoordinatorEffects& out) {
   };
   for (auto& shard : next.shards) {
     if (shard.primary.life != 0) continue;
-    // With what it goes on from nobody has it in memory: a shard that has no part of any network, or a checkpoint.
+    // No server has it in memory: a shard that has no part of any network, or a checkpoint, or a replica has it.
     const auto* host = spare();
     if (!host) {
       missing_ = "another server, in the place of one that is gone";
       return;
     }
     shard.primary = *host;
+    const auto id = static_cast<ShardId>(&shard - next.shards.data());
+    for (std::uint32_t network = 0; network < next.networks.size(); ++network)
+      shard.brought = shard.brought || had_by_replicas(network, id).contains(next.networks[network].version);
   }
   if (!whole && !at_the_beginning && !next.restore) {
     // What those that are idle said before is old: there may be a checkpoint since.
@@ -427,6 +464,8 @@ void Coordinator::on_stored(const Stored& stored, CoordinatorEffects& out) {
     std::string from = view_->restore            ? fmt::format(", from the checkpoint of version {}", *view_->restore)
                        : view_->networks.empty() ? ""
                                                  : fmt::format(", from version {}", view_->networks.front().version);
+    for (ShardId shard = 0; shard < view_->shards.size(); ++shard)
+      if (view_->shards[shard].brought) from += fmt::format("; a replica brings the values of shard {}", shard);
     out.push_back(CoordinatorSays{fmt::format("view {}{}", view_->number, from)});
   }
   for (auto& [life, server] : servers_) {

@@ -45,6 +45,10 @@ struct BackupSaid {
   wire::Incarnation from = 0;
   wire::BackupNews news;
 };
+// A replica that looks for the servers says which values it has in full. Held until the next view.
+struct ReplicaSaid {
+  std::vector<wire::Holding> has;
+};
 // Store is done; or somebody else has stored another view since: then this one does not rule any more.
 struct Stored {
   bool ok = true;
@@ -57,7 +61,7 @@ struct JobOver {
   wire::Incarnation from = 0;
 };
 
-using CoordinatorEvent = std::variant<Attended, Departed, BackupSaid, Stored, Tick, JobOver>;
+using CoordinatorEvent = std::variant<Attended, Departed, BackupSaid, ReplicaSaid, Stored, Tick, JobOver>;
 
 // --- effects ---
 
@@ -131,9 +135,12 @@ class Coordinator {
   // By network, the versions that this server has of the shard, and their standings; of the present view.
   using Versions = std::map<wire::Version, std::optional<wire::Standing>>;
   std::map<std::uint32_t, Versions> holdings_of(const Server& server, wire::ShardId shard) const;
-  // What the next view goes on from; none: a shard has no holder, or no version is whole.
-  std::optional<std::vector<wire::ServerView::Network>> newest_whole(
-      const std::vector<std::vector<const Server*>>& holders) const;
+  // What the next view goes on from; none: no version is whole. What no server has, a replica may.
+  using Holders = std::vector<std::vector<const Server*>>;  // by shard
+  std::optional<std::vector<wire::ServerView::Network>> newest_whole(const Holders& holders) const;
+  std::set<wire::Version> had_by_replicas(std::uint32_t network, wire::ShardId shard) const;
+  // No version after this one was told of, as far as those that are left can know.
+  wire::Version told_at_most(std::uint32_t network, const Holders& holders) const;
   std::optional<wire::Version> checkpoint() const;
 
   const CoordinatorOptions options_;
@@ -141,8 +148,9 @@ class Coordinator {
   std::optional<wire::ServerView> pending_;  // decided, and not stored yet
   std::map<wire::Incarnation, Server> servers_;
   std::set<wire::Incarnation> dead_;
-  std::set<wire::Incarnation> lost_;  // backups that their primaries have lost
-  std::optional<Time> round_;         // the view is over since
+  std::set<wire::Incarnation> lost_;     // backups that their primaries have lost
+  std::vector<wire::Holding> replicas_;  // what replicas have of the view that is over
+  std::optional<Time> round_;            // the view is over since
   std::optional<Time> enough_since_;
   std::string why_;
   std::string missing_;  // who holds up the next view

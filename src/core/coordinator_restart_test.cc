@@ -246,6 +246,87 @@ TEST(CoordinatorTest, ItIsNotGivenUpBeforeThoseThatAreIdleHaveSaidAnewWhatThereI
   EXPECT_EQ(b.decided().restore, Version{8});
 }
 
+// --- from a replica ---
+
+Holding values(ShardId shard, Version version, std::uint64_t view = 1) { return {view, 0, shard, 2, version, {}}; }
+
+// Server 2 is lost with shard 1; server 3 is idle, and shard 0 has these.
+Bench lost_without_backup(std::vector<Holding> left) {
+  auto b = first_view_without_backups(3);
+  b.die(2);
+  b.lay_down(1, std::move(left));
+  b.attend(3, {.checkpoint = 4});
+  return b;
+}
+
+TEST(CoordinatorTest, WhatAReplicaHasInFullIsNotTakenFromTheCheckpoint) {
+  auto b = lost_without_backup({slice(0, 9)});
+  EXPECT_TRUE(b.quiet());
+  b.on(ReplicaSaid{{values(0, 9), values(1, 9)}});
+  const auto view = b.decided();
+  EXPECT_EQ(seats(view), "1 3");
+  EXPECT_FALSE(view.restore);
+  ASSERT_EQ(view.networks.size(), 1u);
+  EXPECT_EQ(view.networks[0].version, Version{9});
+  EXPECT_EQ(view.networks[0].standing, standing_of(9)) << "where training stands a server has to know";
+  EXPECT_FALSE(view.shards[0].brought);
+  EXPECT_TRUE(view.shards[1].brought);
+}
+
+TEST(CoordinatorTest, AReplicaWithAnOlderVersionIsOfNoUse) {
+  auto b = lost_without_backup({slice(0, 9)});
+  b.on(ReplicaSaid{{values(0, 9), values(1, 8)}});
+  EXPECT_TRUE(b.quiet());
+  b.on(ReplicaSaid{{values(1, 9)}});
+  EXPECT_EQ(b.decided().networks.at(0).version, Version{9}) << "another may have it";
+}
+
+// Version 10 is made and not told of: the first server would know.
+TEST(CoordinatorTest, TheFirstServerKnowsWhichVersionWasToldOfLast) {
+  auto b = lost_without_backup({slice(0, 9), slice(0, 10)});
+  b.on(ReplicaSaid{{values(1, 9)}});
+  EXPECT_EQ(b.decided().networks.at(0).version, Version{9});
+}
+
+// The first server is lost, and version 10 may have been told of: nobody goes back behind that in memory.
+TEST(CoordinatorTest, WithoutTheFirstServerAVersionThatMayHaveBeenToldOfIsNotForgotten) {
+  for (const bool made : {false, true}) {
+    auto b = first_view_without_backups(3);
+    b.die(1);
+    std::vector<Holding> left{slice(1, 9)};
+    if (made) left.push_back(slice(1, 10));
+    b.lay_down(2, left);
+    b.attend(3, {.checkpoint = 4});
+    b.on(ReplicaSaid{{values(0, 9)}});
+    EXPECT_EQ(b.decides(), !made);
+    if (!made) continue;
+    b.pass(milliseconds(1500));
+    EXPECT_EQ(b.decided().restore, Version{4});
+  }
+}
+
+TEST(CoordinatorTest, WhatAReplicaHasOfAnotherViewOrSaidBeforeIsOfNoUse) {
+  auto b = first_view_without_backups(3);
+  b.on(ReplicaSaid{{values(1, 9)}});
+  b.die(2);
+  b.lay_down(1, {slice(0, 9)});
+  b.attend(3, {.checkpoint = 4});
+  b.on(ReplicaSaid{{values(1, 9, 7)}});
+  EXPECT_TRUE(b.quiet()) << "after a checkpoint the versions are counted again";
+  b.pass(milliseconds(1500));
+  EXPECT_EQ(b.decided().restore, Version{4});
+}
+
+TEST(CoordinatorTest, WhereNobodyKnowsHowTrainingStandsAReplicaIsOfNoUse) {
+  auto without = slice(0, 9);
+  without.standing.reset();
+  auto b = lost_without_backup({without});
+  b.on(ReplicaSaid{{values(1, 9)}});
+  EXPECT_TRUE(b.quiet());
+  b.pass(milliseconds(1500));
+  EXPECT_EQ(b.decided().restore, Version{4});
+}
+
 // --- who does not rule ---
 
 TEST(CoordinatorTest, WhoCannotStoreDoesNotRule) {

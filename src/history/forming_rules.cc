@@ -16,6 +16,7 @@ void FormingRules::on(const Event& event) {
   if (resumed->formed) return on_formed(resumed->standing);
   kept_ = resumed->standing.version;
   how_ = "gone on from";
+  gone_on_from_ = resumed->standing;
 }
 
 void FormingRules::keep(wire::Version version, const char* how) {
@@ -33,6 +34,13 @@ void FormingRules::on_formed(const core::Standing& standing) {
   if (version > tally_.updates.size()) {
     out_.push_back(fmt::format("the job is formed anew from version {}, and {} updates were decided", version,
                                tally_.updates.size()));
+    return;
+  }
+  // As it was gone on from, or as the last update says.
+  if (gone_on_from_ && version == gone_on_from_->version) {
+    if (standing != *gone_on_from_)
+      out_.push_back(fmt::format(
+          "the job is formed anew from version {} with another standing than it was gone on from", version));
     return;
   }
   const auto* record = version > 0 ? tally_.updates[version - 1] : nullptr;

@@ -95,6 +95,20 @@ TEST(FormingRulesTest, WithTheStandingOfItsVersion) {
   expect_found(t, "from version 2 with another standing than its record has");
 }
 
+// A checkpoint has what was under way as well, which no record says.
+TEST(FormingRulesTest, WithTheStandingThatACheckpointHadBefore) {
+  auto formed = formed_story();
+  Story s;
+  s.terms = formed.terms;
+  auto standing = formed.find<Resumed>().standing;
+  standing.warmup_end = 1;
+  s.resume(standing);
+  s.resume(standing).formed = true;
+  expect_clean(s);
+  s.find<Resumed>(1).standing.warmup_end = 2;
+  expect_found(s, "from version 2 with another standing than it was gone on from");
+}
+
 TEST(FormingRulesTest, SamplesCountOnceAcrossIt) {
   auto s = formed_story();
   s.find<Resumed>().standing.ledger = s.find<Decided>(0).record.standing->ledger;

@@ -174,6 +174,7 @@ class FormingRules {
   Findings& out_;
   wire::Version kept_ = 0;  // the newest that may not be lost
   const char* how_ = "begun with";
+  std::optional<core::Standing> gone_on_from_;  // what a checkpoint had, last
 };
 
 }  // namespace yoke::history

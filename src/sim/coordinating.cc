@@ -62,8 +62,10 @@ void World::attend(wire::Incarnation life) {
 
 void World::coordinate(const core::CoordinatorEvent& event) {
   if (!coordinator_) return;
+  const bool formed = !coordinator_->forming();
   core::CoordinatorEffects effects;
   coordinator_->on(event, now_, effects);
+  if (formed && coordinator_->forming()) ask_replicas();
   for (const auto& effect : effects) {
     if (const auto* store = std::get_if<core::Store>(&effect)) {
       let_go_of_others(store->view);
@@ -100,6 +102,31 @@ void World::coordinate(const core::CoordinatorEvent& event) {
       trace([&] { return "the coordinator: " + says->text; });
     }
   }
+}
+
+// Those that look for the servers say what they have.
+void World::ask_replicas() {
+  for (const auto& process : processes_)
+    if (process.side)
+      lasting(notice(), [this, life = process.life] {
+        wire::Incarnation present = 0;
+        core::ReplicaSaid said;
+        for (const auto& one : processes_) {
+          if (one.life.replica != life.replica || !one.side) continue;
+          present = one.life.incarnation;
+          for (wire::ShardId shard = 0; shard < one.in_hand.size(); ++shard)
+            if (one.in_hand[shard] > 0)
+              said.has.push_back(
+                  {running_view_ ? running_view_->number : 0, 0, shard, shape_.plan.shards(), one.in_hand[shard], {}});
+        }
+        if (present == life.incarnation) coordinate(said);
+      });
+}
+
+bool World::replica_has(wire::ShardId shard, wire::Version version) const {
+  return std::any_of(processes_.begin(), processes_.end(), [&](const auto& process) {
+    return process.side && shard < process.in_hand.size() && process.in_hand[shard] == version;
+  });
 }
 
 // Whoever is in no place of a shard, or begins there from nothing, is none of its holders any more.

@@ -20,6 +20,7 @@ Counts& Counts::operator+=(const Counts& other) {
   servers += other.servers;
   coordinators += other.coordinators;
   filled += other.filled;
+  brought += other.brought;
   drains += other.drains;
   stops += other.stops;
   return *this;

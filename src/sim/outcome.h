@@ -29,6 +29,7 @@ struct Counts {
   std::uint64_t servers = 0;       // lost, or cut off
   std::uint64_t coordinators = 0;  // lost
   std::uint64_t filled = 0;        // backups
+  std::uint64_t brought = 0;       // shards that no server had, and a replica did
   std::uint64_t drains = 0;
   std::uint64_t stops = 0;  // of one replica, that goes on afterwards
   Counts& operator+=(const Counts& other);

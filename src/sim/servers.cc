@@ -96,6 +96,13 @@ void World::told(wire::Incarnation life, const wire::ServerView& view) {
     const auto* primary = host_of(shard.primary.life);
     if (!primary || !primary->view || primary->view->number != view.number) return;
   }
+  for (wire::ShardId shard = 0; shard < view.shards.size(); ++shard)
+    if (view.shards[shard].brought && !replica_has(shard, view.networks.at(0).version)) {
+      lasting(milliseconds(20), [this, whose = view.shards[shard].primary.life, number = view.number] {
+        lay_down(whose, number, "no replica has brought the values of its shard");
+      });
+      return;
+    }
   begin_server_view(view);
 }
 
@@ -132,7 +139,8 @@ void World::lay_down(wire::Incarnation life, std::uint64_t number, const std::st
       server->kept.push_back(std::move(slice));
     };
     const auto committed = shards_[shard].committed();
-    keep(committed, standings_[shard]);
+    // The first server has told of what its sequencer has committed, whether its shard knows or not.
+    if (shard != 0 || sequencer_.committed() <= committed) keep(committed, standings_[shard]);
     if (shards_[shard].made_next()) keep(committed + 1, shards_[shard].standing_next());
     running_[shard] = false;
   }
@@ -185,6 +193,11 @@ void World::begin_server_view(const wire::ServerView& decided) {
       const auto version = view.networks.at(0).version;
       std::vector<std::uint64_t> values(shape_.plan.blocks.size());
       for (wire::ShardId shard = 0; shard < view.shards.size(); ++shard) {
+        if (view.shards[shard].brought) {
+          ++outcome_.counts.brought;
+          for (const auto block : shape_.plan.of_shard[shard]) values[block] = values_.at(version, block);
+          continue;
+        }
         const auto& server = *host_of(view.shards[shard].primary.life);
         const auto slice = std::find_if(server.kept.begin(), server.kept.end(), [&](const auto& one) {
           return one.holding.shard == shard && one.holding.version == version;

@@ -119,6 +119,8 @@ void make_servers(Random& random, Shape& shape) {
   shape.recovery.losses = 0;
   shape.recovery.others = false;
   servers.backups = random.chance(0.85) ? 1 : 0;
+  auto& every = shape.recovery.checkpoint_every;  // without one nothing could be lost
+  if (servers.backups == 0 && every.count() == 0) every = milliseconds(10);
   servers.idle = static_cast<std::uint32_t>(random.below(3));
   servers.losses = static_cast<std::uint32_t>(random.between(2, 14));
   servers.cut = random.chance(0.6) ? random.real() : 0;

@@ -36,6 +36,17 @@ TEST(SimTest, WhatWasFoundStaysMended) {
   expect_clean(11426);
   // Without backups: a coordinator gave up at what an idle server had said before there was a checkpoint.
   expect_clean(708321);
+  // A replica's values were gone on from, though the sequencer had told of the next version before its shard knew.
+  expect_clean(16106);
+}
+
+// Without backups replicas bring what was lost with a server, where they have it.
+TEST(SimTest, ReplicasBringWhatNoServerHas) {
+  Counts counts;
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed)
+    if (const auto shape = shape_of(seed); shape.servers.coordinated && shape.servers.backups == 0)
+      counts += run_seed(seed).counts;
+  EXPECT_GT(counts.brought, 10u);
 }
 
 TEST(SimTest, ASeedIsTheSameRunEveryTime) {

@@ -170,6 +170,8 @@ class World {
   void tell_server(wire::Incarnation life, Queue::Action action);
   void coordinate(const core::CoordinatorEvent& event);
   void let_go_of_others(const wire::ServerView& view);
+  void ask_replicas();
+  bool replica_has(wire::ShardId shard, wire::Version version) const;
   void tick_coordinator();
   void lose_coordinator();
   void told(wire::Incarnation life, const wire::ServerView& view);
