@@ -78,9 +78,15 @@ Status Checkpoint::read(const ArrayName& name, std::uint64_t offset, std::span<f
   return {};
 }
 
-std::uint64_t Checkpoint::updates(std::uint32_t network, const std::string& slot, wire::ReplicaId memory) const {
-  const auto found = cover_.updates.find({network, slot, memory});
-  return found == cover_.updates.end() ? 0 : found->second;
+std::uint64_t Checkpoint::updates(std::uint32_t network, const std::string& slot, wire::ReplicaId memory,
+                                  std::uint64_t begin, std::uint64_t end) const {
+  const auto counts = cover_.updates.find({network, slot, memory});
+  const auto pieces = cover_.arrays.find({network, slot, Kind::state, memory, 0});
+  if (counts == cover_.updates.end() || pieces == cover_.arrays.end()) return 0;
+  std::uint64_t least = UINT64_MAX;
+  for (const auto& piece : pieces->second)
+    if (piece.begin < end && begin < piece.end) least = std::min(least, counts->second.at(piece.shard));
+  return least == UINT64_MAX ? 0 : least;
 }
 
 std::uint32_t Checkpoint::arrays(std::uint32_t network, const std::string& slot, wire::ReplicaId memory) const {
@@ -91,8 +97,9 @@ std::uint32_t Checkpoint::arrays(std::uint32_t network, const std::string& slot,
 
 std::vector<wire::ReplicaId> Checkpoint::memories(std::uint32_t network) const {
   std::vector<wire::ReplicaId> memories;
-  for (const auto& [key, updates] : cover_.updates)
-    if (std::get<0>(key) == network && updates > 0) memories.push_back(std::get<2>(key));
+  for (const auto& [key, counts] : cover_.updates)
+    if (std::get<0>(key) == network && std::ranges::any_of(counts, [](const auto& count) { return count.second > 0; }))
+      memories.push_back(std::get<2>(key));
   std::sort(memories.begin(), memories.end());
   memories.erase(std::unique(memories.begin(), memories.end()), memories.end());
   return memories;

@@ -29,9 +29,10 @@ class Checkpoint {
   // is no such array, or it is shorter. From any thread.
   Status read(const ArrayName& name, std::uint64_t offset, std::span<float> out) const;
 
-  // How many updates made what the optimizer remembers of the slot; 0: it is as the optimizer begins, and there are no
-  // arrays of it.
-  std::uint64_t updates(std::uint32_t network, const std::string& slot, wire::ReplicaId memory) const;
+  // How many updates made what the optimizer remembers of floats [begin, end) of the slot, at least; 0: it is as the
+  // optimizer begins, and there are no arrays of it.
+  std::uint64_t updates(std::uint32_t network, const std::string& slot, wire::ReplicaId memory, std::uint64_t begin,
+                        std::uint64_t end) const;
   // How many arrays of state there are.
   std::uint32_t arrays(std::uint32_t network, const std::string& slot, wire::ReplicaId memory) const;
   // Whose state there is: 0 alone where all replicas share it.

@@ -108,7 +108,8 @@ inline void expect_equal(const Checkpoint& checkpoint, const Moment& moment) {
     EXPECT_EQ(read, values) << name.slot;
   }
   for (const auto& count : moment.counts) {
-    EXPECT_EQ(checkpoint.updates(count.network, count.slot, count.memory), count.updates);
+    const auto size = moment.arrays.at({count.network, count.slot}).size();
+    EXPECT_EQ(checkpoint.updates(count.network, count.slot, count.memory, 0, size), count.updates);
     EXPECT_EQ(checkpoint.arrays(count.network, count.slot, count.memory), count.updates == 0 ? 0U : 2U);
   }
 }

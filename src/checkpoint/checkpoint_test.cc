@@ -65,10 +65,34 @@ TEST(Checkpoint, SaysWhoseStateThereIs) {
   const auto opened = Checkpoint::open(disk, sealed_path("dir", 500));
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   EXPECT_EQ((*opened)->memories(0), (std::vector<wire::ReplicaId>{0, 3}));
-  EXPECT_EQ((*opened)->updates(0, "fc.weight", 3), 503U);
-  EXPECT_EQ((*opened)->updates(0, "fc.weight", 5), 0U);
-  EXPECT_EQ((*opened)->updates(0, "fc.weight", 9), 0U);
+  EXPECT_EQ((*opened)->updates(0, "fc.weight", 3, 0, 1), 503U);
+  EXPECT_EQ((*opened)->updates(0, "fc.weight", 5, 0, 1), 0U);
+  EXPECT_EQ((*opened)->updates(0, "fc.weight", 9, 0, 1), 0U);
   EXPECT_EQ((*opened)->arrays(0, "table", 0), 0U);
+}
+
+// What was lost with a server may have an older state than the rest.
+TEST(Checkpoint, PartsMayDifferInWhatTheirStatesHaveSeen) {
+  const auto moment = moment_of({small_layout()}, 500, 3);
+  auto parts = deal(moment, 2, 10);
+  for (auto& count : parts[1].counts) count.updates = 77;
+  MemoryDisk disk;
+  ASSERT_TRUE(save(disk, "dir", moment, parts).ok());
+  const auto opened = Checkpoint::open(disk, sealed_path("dir", 500));
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  const auto updates = [&](std::uint64_t begin, std::uint64_t end) {
+    return (*opened)->updates(0, "fc.weight", 0, begin, end);
+  };
+  int seen = 0;
+  for (const auto& part : parts)
+    for (const auto& piece : part.pieces) {
+      if (piece.of.slot != "fc.weight" || piece.of.kind != Kind::state || piece.of.array != 0) continue;
+      const auto count = &part == &parts[0] ? part.counts.front().updates : 77;
+      EXPECT_EQ(updates(piece.offset, piece.offset + piece.values.size()), count);
+      ++seen;
+    }
+  EXPECT_EQ(seen, 12);
+  EXPECT_EQ(updates(0, 120), 77U) << "all of it has seen so many at least";
 }
 
 TEST(Checkpoint, GivesAllValuesAsAModelState) {

@@ -35,14 +35,10 @@ Status add(const PartList& list, const Slots& slots, Cover& cover) {
     }
   }
   for (const auto& count : list.counts) {
-    const auto [entry, fresh] = cover.updates.try_emplace({count.network, count.slot, count.memory}, count.updates);
+    cover.updates[{count.network, count.slot, count.memory}][list.shard] = count.updates;
     if (!slots.contains({count.network, count.slot}))
       return corrupt(fmt::format("{}: counts updates of '{}', which the manifest does not have",
                                  list_name(list.shard, list.shards), printable(count.slot)));
-    if (!fresh && entry->second != count.updates)
-      return corrupt(fmt::format("{}: '{}' has had {} updates there, {} in another part",
-                                 list_name(list.shard, list.shards), printable(count.slot), count.updates,
-                                 entry->second));
   }
   return {};
 }
@@ -79,8 +75,10 @@ Result<Cover> cover_of(const Manifest& manifest, std::span<const PartList> lists
     const auto size = slots.at({name.network, name.slot})->size();
     if (auto status = check_whole(name, pieces, size); !status) return status.error();
     if (name.kind == Kind::values) continue;
-    if (!cover.updates.contains({name.network, name.slot, name.memory}))
-      return corrupt(fmt::format("{}: no part says how many updates made it", in_words(name)));
+    const auto& counts = cover.updates[{name.network, name.slot, name.memory}];
+    for (const auto& piece : pieces)
+      if (!counts.contains(piece.shard))
+        return corrupt(fmt::format("{}: part {} does not say how many updates made it", in_words(name), piece.shard));
     auto before = name;
     if (name.array > 0 && (--before.array, !cover.arrays.contains(before)))
       return corrupt(fmt::format("{}: the one before it is in no part", in_words(name)));

@@ -21,7 +21,8 @@ struct Located {
 
 struct Cover {
   std::map<ArrayName, std::vector<Located>> arrays;  // in order, without gaps or overlaps, over the whole slot
-  std::map<std::tuple<std::uint32_t, std::string, wire::ReplicaId>, std::uint64_t> updates;
+  // By shard: a part that was lost and made up for may have a younger state than the others.
+  std::map<std::tuple<std::uint32_t, std::string, wire::ReplicaId>, std::map<wire::ShardId, std::uint64_t>> updates;
 };
 
 // Code::corrupt names the part's file, or the slot, that does not fit the manifest: so neither can a checkpoint be

@@ -60,7 +60,7 @@ Status load_state(const checkpoint::Checkpoint& from, std::uint32_t network, con
   for (const auto id : plan.of_shard[shard]) {
     const auto& block = plan.blocks[id];
     const auto& slot = layout.slots[block.slot];
-    const auto updates = from.updates(network, slot.name, whose);
+    const auto updates = from.updates(network, slot.name, whose, block.offset, block.offset + block.size);
     if (updates == 0) continue;
     std::vector<std::vector<float>> arrays(memory.present(id).size());
     if (from.arrays(network, slot.name, whose) != arrays.size()) continue;
