@@ -50,6 +50,12 @@ Result<std::unique_ptr<Checkpointer>> Checkpointer::open(const Checkpoints& sett
   return made;
 }
 
+std::shared_ptr<const checkpoint::Checkpoint> Checkpointer::newest_on_disk() const {
+  auto found =
+      checkpoint::newest(checkpoint::posix_disk(), settings_.folder.empty() ? settings_.resume : settings_.folder);
+  return found ? std::move(found->checkpoint) : nullptr;
+}
+
 Status Checkpointer::read_resumed() {
   auto found = checkpoint::newest(checkpoint::posix_disk(), settings_.resume);
   if (!found) {

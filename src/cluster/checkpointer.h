@@ -66,6 +66,9 @@ class Checkpointer {
   void discard(const core::Discard& discard);
   void announced();
 
+  // What lies in the folder now, of this job or the one that it goes on from; null: there is none that can be read.
+  // From the disk's thread.
+  std::shared_ptr<const checkpoint::Checkpoint> newest_on_disk() const;
   // Runs in the disk's thread. What was not begun when this ends is not done.
   void read(std::function<void()> work) { disk_.post(std::move(work)); }
 

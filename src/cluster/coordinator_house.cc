@@ -189,8 +189,11 @@ void CoordinatorHouse::on_message(transport::Connection& connection, transport::
   if (!decoded) return connection.close(decoded.error().message);
   auto& guest = it->second;
   const auto life = guest.identity.incarnation;
-  if (std::holds_alternative<wire::AskServers>(*decoded) || std::holds_alternative<wire::AskAccount>(*decoded))
+  if (auto* ask = std::get_if<wire::AskServers>(&*decoded)) {
+    if (guest.identity.role == Role::replica) tell(core::ReplicaSaid{std::move(ask->has)});
     return answer(guest);
+  }
+  if (std::holds_alternative<wire::AskAccount>(*decoded)) return answer(guest);
   if (std::holds_alternative<wire::Order>(*decoded) && machine_->view()) {
     const auto why = fmt::format("this is the job's coordinator: give orders to its first server, at {}",
                                  machine_->view()->shards.front().primary.listens);

@@ -111,6 +111,11 @@ Status HostedNetwork::load(const checkpoint::Checkpoint& from, std::atomic<std::
     if (auto done = read(layout_.slots[block.slot], block.offset, values); !done) return done;
     store_->initialise(id, values);
   }
+  return load_memory(from, progress);
+}
+
+Status HostedNetwork::load_memory(const checkpoint::Checkpoint& from, std::atomic<std::uint64_t>& progress) {
+  if (!store_ || network_ >= from.manifest().networks.size()) return {};
   // One for all, or one a replica: where that is not as it was, the optimizer begins anew.
   const bool per_replica = terms_.optimizer_state == OptimizerState::per_replica;
   for (const auto whose : from.memories(network_))
@@ -120,6 +125,18 @@ Status HostedNetwork::load(const checkpoint::Checkpoint& from, std::atomic<std::
           !done)
         return done;
   return {};
+}
+
+void HostedNetwork::await_values(std::optional<wire::Version> remembered) {
+  if (over_) return;
+  formed_ = true;
+  awaits_values_ = true;
+  outlet_.wants_values(*this, began_with(), remembered);
+}
+
+void HostedNetwork::values_brought() {
+  awaits_values_ = false;
+  loaded({});
 }
 
 void HostedNetwork::loaded(const Status& status) {
@@ -162,7 +179,8 @@ void HostedNetwork::mirrored(wire::Version version) { deliver(wire::shard_at(id_
 std::map<wire::Version, Slice> HostedNetwork::slices() const {
   std::map<wire::Version, Slice> all;
   if (!shard_ || !initialised_) return all;
-  all[shard_->committed()] = slice(false);
+  // The first server has told of what its sequencer has committed, whether its shard knows or not.
+  if (!sequencer_ || sequencer_->committed() <= shard_->committed()) all[shard_->committed()] = slice(false);
   if (shard_->made_next()) all[shard_->committed() + 1] = slice(true);
   return all;
 }

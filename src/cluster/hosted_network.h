@@ -55,6 +55,8 @@ class Outlet {
   virtual void announce(HostedNetwork& network, const core::Announce& announce) = 0;
   // What it goes on from has been read, or could not be.
   virtual void loaded(HostedNetwork& network, const Status& status) = 0;
+  // It has what the optimizer remembers, or nothing of it (`remembered`: of which version), and wants the values.
+  virtual void wants_values(HostedNetwork& network, wire::Version version, std::optional<wire::Version> remembered) = 0;
   // What the shard made, to its twin; `mirrored` answers.
   virtual void mirror(HostedNetwork& network, wire::Version version, Slice slice) = 0;
   // To its backup: all of a version; the mean of a block that was made of it, empty: the block was carried over; that
@@ -110,6 +112,12 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   void begin_loading() { loading_ = true; }
   Status load(const checkpoint::Checkpoint& from, std::atomic<std::uint64_t>& progress);
   void loaded(const Status& status);
+  // Where a replica has the values: after `begin_loading` only the state, from any thread; then it is asked for the
+  // values of the version that this was made with (`bring`). `remembered`: of which version the state is.
+  Status load_memory(const checkpoint::Checkpoint& from, std::atomic<std::uint64_t>& progress);
+  void await_values(std::optional<wire::Version> remembered);
+  bool awaits_values() const { return awaits_values_; }
+  void values_brought();
   // The same, from the memory of those that formed the job anew.
   Status load(const Inheritance& from);
   // Takes over the values of one that is frozen, and the optimizer's state too where that means the same in both.
@@ -196,6 +204,7 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   std::vector<std::vector<float>> frozen_;
   bool initialised_ = false;
   bool loading_ = false;
+  bool awaits_values_ = false;
   bool over_ = false;
   bool detached_ = false;
   wire::Version before_ = 0;  // updates by former jobs

@@ -226,6 +226,7 @@ void House::begin(const std::string& name, Container& container, std::uint64_t r
   options.coordinated = options_.coordinated;
   options.backup = backup_;
   options.filled = filled_;
+  options.brought = brought_;
   options.to_backup = options_.to_backup;
   options.backup_filled = options_.backup_filled;
   options.inherits = std::move(inherits_);

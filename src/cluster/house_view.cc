@@ -60,6 +60,7 @@ void House::take_part(HousePart part) {
   filled_ = part.filled;
   from_disk_ = part.from_disk;
   restore_ = part.restore;
+  brought_ = part.brought;
   identity_.id = options_.shard;
   identity_.shards = options_.shards;
   identity_.view = options_.view;
@@ -99,6 +100,11 @@ void House::backup_changed(bool there) {
 
 void House::backup_has(std::uint32_t network, wire::Version version) {
   if (auto& server = containers_.at("").server) server->backup_has(network, version);
+}
+
+bool House::awaits_values() const {
+  const auto& server = containers_.at("").server;
+  return brought_ && (!server || server->networks().empty() || server->awaits_values());
 }
 
 std::optional<wire::Version> House::checkpoint_there() const {

@@ -71,8 +71,11 @@ class Member::Impl : public transport::Handler {
     const auto identity = this_process(wire::Role::replica, links.options.replica.value_or(0));
     const auto where = links.options.coordinator;
     const auto credentials = links.options.credentials;
+    wire::AskServers ask;
+    for (const auto& [network, cluster] : links.clusters)
+      std::ranges::move(cluster->has(), std::back_inserter(ask.has));
     lock.unlock();
-    auto answer = inquire(where, identity, wire::AskServers{}, credentials, patience);
+    auto answer = inquire(where, identity, ask, credentials, patience);
     lock.lock();
     if (!answer && answer.error().code == Code::refused) links.fatal = answer.error();
     if (!answer)
@@ -81,8 +84,7 @@ class Member::Impl : public transport::Handler {
     const auto* first = std::get_if<wire::Elsewhere>(&*answer);
     if (!first) return Error{Code::corrupt, fmt::format("{} is no coordinator", where)};
     links.options.join = first->address;
-    const auto former = std::exchange(server_view, view_named(first->view));
-    if (former != server_view) links.welcomed = 0;  // to these servers it is new
+    if (std::exchange(links.view, first->view) != first->view) links.welcomed = 0;  // to these servers it is new
     return {};
   }
 
@@ -136,7 +138,7 @@ class Member::Impl : public transport::Handler {
         return Error{lost.error.code,
                      fmt::format("{}; it tried to join again for {:.1f} s, in vain: {}", lost.error.message,
                                  std::chrono::duration<double>(lost.patience).count(), back.error().message)};
-      links.wake.wait_for(lock, kTryAgain);
+      links.wake.wait_for(lock, links.options.coordinator.empty() ? kTryAgain : kTryAgain / 4);
     }
   }
 
@@ -297,8 +299,12 @@ class Member::Impl : public transport::Handler {
       });
       links.send(shard, bytes);
     }
-    if (auto waited = links.wait(lock, "opening the network", [&] { return cluster.opened(); }); !waited) return waited;
-    return cluster.check_versions();
+    const auto ready = [&] { return cluster.opened() || cluster.wanted(); };
+    for (;;) {
+      if (auto waited = links.wait(lock, "opening the network", ready); !waited) return waited;
+      if (!cluster.wanted()) return cluster.check_versions();
+      if (auto brought = cluster.bring_wanted(lock); !brought) return brought;
+    }
   }
 
   void leave(const std::string& reason, bool well) {
@@ -464,7 +470,6 @@ class Member::Impl : public transport::Handler {
 
   transport::LoopThread loop_thread{"yoke-loop"};  // first: the rest lives on it
   Links links;
-  std::uint64_t server_view = 0;  // of which the servers are, as the coordinator said
   bool left = false;
   std::unique_ptr<House> house;
   bool house_ended = false;
@@ -483,7 +488,7 @@ class Member::Impl : public transport::Handler {
   static constexpr std::uint64_t kTwinCredit = std::uint64_t{1} << 40;  // what is held is let go of step by step
 
   std::uint64_t view() const {
-    return !links.options.coordinator.empty() ? server_view
+    return !links.options.coordinator.empty() ? view_named(links.view)
            : links.forms                      ? std::max(Assembly::kFirstView, assembly.number())
                                               : 0;
   }

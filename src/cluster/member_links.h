@@ -36,6 +36,7 @@ struct Links {
   std::shared_ptr<transport::Arena> arena;
   wire::Life life;
   wire::Incarnation welcomed = 0;  // the last life that the first server took in
+  std::uint64_t view = 0;          // of the servers, as a coordinator counts
 
   std::mutex mutex;
   std::condition_variable wake;

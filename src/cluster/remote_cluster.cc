@@ -64,6 +64,37 @@ Status RemoteCluster::take_first_values(Links::Lock& lock) {
 }
 
 Status RemoteCluster::bring_values(Links::Lock& lock) {
+  std::set<wire::ShardId> servers;
+  for (wire::ShardId server = 0; server < links_.servers.size(); ++server) servers.insert(server);
+  auto sent = send_values(lock, servers);
+  for (const auto server : servers) links_.send(server, wire::encode(wire::FirstValuesDone{network_}));
+  return sent;
+}
+
+std::vector<wire::Holding> RemoteCluster::has() const {
+  std::vector<wire::Holding> all;
+  for (const auto& [shard, what] : in_places_) {
+    // A model writes to its buffers while it computes.
+    const auto& blocks = plan_.of_shard[shard];
+    if (redirected_ || std::ranges::any_of(blocks, [&](auto id) { return plan_.blocks[id].averaged; })) continue;
+    all.push_back({what.view, network_, shard, plan_.shards(), what.version, {}});
+  }
+  return all;
+}
+
+Status RemoteCluster::bring_wanted(Links::Lock& lock) {
+  const auto wanted = std::exchange(wanted_, {});
+  std::map<wire::ShardId, wire::Version> had;
+  for (const auto& holding : has()) had[holding.shard] = holding.version;
+  for (const auto& [server, version] : wanted) {
+    if (!had.contains(server) || had[server] != version) continue;
+    if (auto sent = send_values(lock, {server}); !sent) return sent;
+    links_.send(server, wire::encode(wire::Wanted{network_, version}));
+  }
+  return {};
+}
+
+Status RemoteCluster::send_values(Links::Lock& lock, const std::set<wire::ShardId>& servers) {
   // The values are the caller's: they are sent from where they are, and he is kept until they have gone out.
   auto pending = std::make_shared<std::size_t>(0);
   const auto send = [&](wire::ShardId server, const wire::FirstValues& what, std::span<const float> values) {
@@ -74,15 +105,14 @@ Status RemoteCluster::bring_values(Links::Lock& lock) {
       links.wake.notify_all();
     });
   };
-  for (const auto& block : plan_.blocks) send(block.shard, {network_, block.id, false, 0}, place(block.id));
-  for (SlotId slot = 0; slot < layout_.slots.size(); ++slot) {
+  for (const auto& block : plan_.blocks)
+    if (servers.contains(block.shard)) send(block.shard, {network_, block.id, false, 0}, place(block.id));
+  for (SlotId slot = 0; slot < layout_.slots.size() && servers.contains(0); ++slot) {
     if (!layout_.slots[slot].frozen) continue;
     const std::span<const float> values = places_[slot];
     for (std::size_t at = 0; at < values.size(); at += wire::FirstValues::kPiece)
       send(0, {network_, slot, true, at}, values.subspan(at, std::min(wire::FirstValues::kPiece, values.size() - at)));
   }
-  for (wire::ShardId server = 0; server < links_.servers.size(); ++server)
-    links_.send(server, wire::encode(wire::FirstValuesDone{network_}));
   auto waited = links_.wait(lock, "bringing the first values", [&] { return *pending == 0; });
   links_.quiesce(lock, !waited, [&] { return *pending > 0; });
   return waited;
@@ -105,6 +135,7 @@ void RemoteCluster::forget() {
   opened_ = 0;
   first_values_ = 0;
   bring_ = false;
+  wanted_.clear();
   kept_.clear();
   arriving_.clear();
   arrived_.clear();
@@ -120,6 +151,7 @@ void RemoteCluster::cut_for(std::uint32_t shards) {
   side_.reset();  // it knows the plan by reference
   plan_ = core::plan_blocks(layout_, shards);
   newest_.assign(plan_.shards(), 0);
+  in_places_.clear();
 }
 
 std::vector<SlicePiece> RemoteCluster::frozen() const {
@@ -215,6 +247,7 @@ Result<transport::Sink> RemoteCluster::announced(const wire::JobMessage& message
   const auto shard = plan_.blocks[values->block].shard;
   const bool wanted = fetching_ ? newest_[shard] < *fetching_ : side_ && !side_->here(shard);
   if (!inside_ || !wanted || by_pointer || redirected_) return transport::Sink{};
+  in_places_.erase(shard);
   return transport::Sink{std::as_writable_bytes(place(values->block))};
 }
 
@@ -228,6 +261,8 @@ void RemoteCluster::received(wire::ShardId server, wire::JobMessage message, tra
     if (opened()) shares_ = std::ranges::any_of(links_.servers, &Links::Link::by_pointer);
   } else if (std::holds_alternative<wire::FirstValuesDone>(message)) {
     ++first_values_;
+  } else if (const auto* wants = std::get_if<wire::Wanted>(&message)) {
+    if (server < plan_.shards()) wanted_[server] = wants->version;
   } else if (const auto* values = std::get_if<wire::BlockValues>(&message)) {
     const bool in_place = reinterpret_cast<const float*>(payload.bytes.data()) ==
                           (places_.empty() ? nullptr : place(values->block).data());
@@ -304,6 +339,9 @@ Result<Work> RemoteCluster::next_work(Links::Lock& lock) {
 void RemoteCluster::install(Links::Lock& lock, std::optional<wire::Version> mean_of) {
   auto arrived = std::exchange(arrived_, {});
   const bool means_only = redirected_;
+  std::map<wire::ShardId, InPlaces> in_places;
+  for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard) in_places[shard] = {links_.view, newest_[shard]};
+  in_places_.clear();
   lock.unlock();
   for (const auto& [block, values] : arrived) {
     if (means_only && !plan_.blocks[block].averaged && values.version != mean_of) continue;
@@ -311,6 +349,7 @@ void RemoteCluster::install(Links::Lock& lock, std::optional<wire::Version> mean
   }
   arrived.clear();
   lock.lock();
+  in_places_ = std::move(in_places);
 }
 
 // Asks every shard for this version or a newer one, and waits for it.

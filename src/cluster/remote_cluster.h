@@ -61,6 +61,11 @@ class RemoteCluster : public Cluster {
   // What is not trained, as it is here.
   std::vector<SlicePiece> frozen() const;
   void begin_again();
+  // The values that it has in full, as the servers told them.
+  std::vector<wire::Holding> has() const;
+  // A server has lost them and asks for them; those that this replica has it is brought.
+  bool wanted() const { return !wanted_.empty(); }
+  Status bring_wanted(Links::Lock& lock);
   // The servers have taken the network in.
   bool opened() const { return opened_ == links_.servers.size(); }
   // What they have of it is of one version, also where a container kept it.
@@ -84,6 +89,7 @@ class RemoteCluster : public Cluster {
   void record(history::What what) const;
   Status take_first_values(Links::Lock& lock);
   Status bring_values(Links::Lock& lock);
+  Status send_values(Links::Lock& lock, const std::set<wire::ShardId>& servers);
   Payload readable(Payload gradient) const;
 
   Links& links_;
@@ -114,6 +120,12 @@ class RemoteCluster : public Cluster {
   std::map<wire::BlockId, Arrived> arrived_;
   std::function<void(const wire::StepNews&)> on_news_;
   std::vector<wire::Version> newest_;  // by shard: what has come whole
+  struct InPlaces {
+    std::uint64_t view = 0;  // of the servers that it is from
+    wire::Version version = 0;
+  };
+  std::map<wire::ShardId, InPlaces> in_places_;    // whole, and nothing is being written there
+  std::map<wire::ShardId, wire::Version> wanted_;  // by shard: asked for by its server
   std::map<wire::Ticket, Payload> pushing_;
   wire::Ticket next_ticket_ = 1;
 };

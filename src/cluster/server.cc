@@ -105,8 +105,10 @@ Result<transport::Sink> Server::on_announced(transport::Connection& connection, 
     if (auto checked = network->second->check_push(*push, message.payload); !checked) return checked.error();
   } else if (const auto* values = std::get_if<wire::FirstValues>(&*decoded)) {
     const auto network = networks_.find(values->network);
-    if (peer->identity.role != Role::replica || peer->identity.id != 0 || network == networks_.end() ||
-        network->second->initialised() || network->second->loading() || message.payload > kMostAtOnce)
+    const bool chief = peer->identity.id == 0 && network != networks_.end() && !network->second->initialised() &&
+                       !network->second->loading();
+    if (peer->identity.role != Role::replica || !(chief || peer->bringing.contains(values->network)) ||
+        message.payload > kMostAtOnce)
       return wrong("first values that nobody asked for");
   } else {
     return wrong("a payload where none belongs");
@@ -156,6 +158,8 @@ void Server::handle(Peer& peer, wire::JobMessage message, transport::Bytes paylo
     status = on(peer, *values, payload);
   } else if (const auto* done = std::get_if<wire::FirstValuesDone>(&message)) {
     status = on(peer, *done);
+  } else if (const auto* brought = std::get_if<wire::Wanted>(&message)) {
+    status = on(peer, *brought);
   } else if (const auto* news = std::get_if<wire::StepNews>(&message)) {
     status = on(peer, *news);
   } else if (std::holds_alternative<wire::Concluded>(message)) {
@@ -234,7 +238,10 @@ Status Server::take_in(wire::Open& open) {
                              "or a smaller model",
                              options_.shard)};
   if (inherits) {
-    if (auto loaded = network->load(*inherits); !loaded) return loaded;
+    if (options_.brought && network->store())
+      await_values(network);
+    else if (auto loaded = network->load(*inherits); !loaded)
+      return loaded;
     // What was decided and is formed again is not counted twice.
     if (const auto tally = options_.tallies.find(index);
         tally != options_.tallies.end() && tally->second.first == inherits->networks()[index].version)
@@ -266,10 +273,10 @@ void Server::load(const std::shared_ptr<HostedNetwork>& network) {
 void Server::loaded(HostedNetwork& network, const Status& status) {
   const auto index = network.number();
   const auto peers = std::exchange(opening_[index], {});
-  if (status)
-    premises_.checkpointer->expect_network(network.plan().shards());
-  else
+  if (!status)
     networks_.erase(index);
+  else if (premises_.checkpointer)
+    premises_.checkpointer->expect_network(network.plan().shards());
   for (const auto& one : peers) {
     const auto peer = one.lock();
     if (!peer || peer->left) continue;
@@ -298,6 +305,7 @@ Status Server::on(Peer& peer, wire::Open& open) {
   auto& network = *networks_.at(index);
   if (!network.loading()) return opened(peer, network);
   opening_[index].push_back(std::static_pointer_cast<Peer>(peer.connection->note));
+  if (network.awaits_values()) ask_for_values(peer, network);
   return {};
 }
 
@@ -312,8 +320,11 @@ Status Server::opened(Peer& peer, HostedNetwork& network) {
 
 Status Server::on(Peer& peer, const wire::FirstValues& values, const transport::Bytes& payload) {
   const auto it = networks_.find(values.network);
-  if (it == networks_.end() || peer.identity.id != 0 || it->second->initialised() || it->second->loading())
+  const bool asked = peer.bringing.contains(values.network);
+  if (it == networks_.end() ||
+      (!asked && (peer.identity.id != 0 || it->second->initialised() || it->second->loading())))
     return wrong("first values that nobody asked for");
+  if (asked && !brings(peer, *it->second)) return {};  // another one's are taken
   return it->second->bring(
       values, {reinterpret_cast<const float*>(payload.bytes.data()), payload.bytes.size() / sizeof(float)});
 }

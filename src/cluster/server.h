@@ -47,6 +47,7 @@ struct ServerOptions {
   // Where a coordinator says which server hosts what:
   bool coordinated = false;
   bool backup = false, filled = false;  // the shard has a backup; and that has all that this begins with
+  bool brought = false;                 // a replica brings the values of what it inherits
   std::function<void(std::string, transport::Bytes)> to_backup;
   std::function<void()> backup_filled;  // it has all that there is
   // By network: what was counted before, and up to which version.
@@ -84,6 +85,8 @@ class Server : public transport::Handler, public Outlet {
   // The shard has a backup from now on, which has nothing; or none. And: the backup has this version.
   void backup_changed(bool there);
   void backup_has(std::uint32_t network, wire::Version version);
+  // No replica has brought yet what it goes on from.
+  bool awaits_values() const;
   // Replicas that are there now.
   std::uint32_t clients() const { return static_cast<std::uint32_t>(replicas_.size()); }
 
@@ -105,6 +108,7 @@ class Server : public transport::Handler, public Outlet {
   void discard(HostedNetwork& network, const core::Discard& discard) override;
   void announce(HostedNetwork& network, const core::Announce& announce) override;
   void loaded(HostedNetwork& network, const Status& status) override;
+  void wants_values(HostedNetwork& network, wire::Version version, std::optional<wire::Version> remembered) override;
   void mirror(HostedNetwork& network, wire::Version version, Slice slice) override;
   void fill(HostedNetwork& network, wire::Version version, Slice slice) override;
   void send_mean(const wire::Mean& mean, transport::Bytes values) override;
@@ -124,6 +128,7 @@ class Server : public transport::Handler, public Outlet {
     bool left = false;                          // it said so, or was refused
     bool well = false;                          // by its own decision
     std::set<std::uint32_t> opened, asked;      // networks: opened, and asked for their first values
+    std::set<std::uint32_t> bringing;           // whose values it was asked to bring
   };
   struct Seat {  // a replica, on the first server
     bool welcomed = false;
@@ -169,10 +174,15 @@ class Server : public transport::Handler, public Outlet {
   std::shared_ptr<HostedNetwork> host(wire::Open& open, const std::optional<core::Standing>& standing);
   Status take_in(wire::Open& open);
   void load(const std::shared_ptr<HostedNetwork>& network);
+  void await_values(const std::shared_ptr<HostedNetwork>& network);
+  void ask_for_values(Peer& peer, HostedNetwork& network);
+  bool brings(Peer& peer, HostedNetwork& network);
+  void bringer_gone(const Peer& peer);
   Status opened(Peer& peer, HostedNetwork& network);
   Status on(Peer& peer, wire::Open& open);
   Status on(Peer& peer, const wire::FirstValues& values, const transport::Bytes& payload);
   Status on(Peer& peer, const wire::FirstValuesDone& done);
+  Status on(Peer& peer, const wire::Wanted& wanted);  // it has brought them
   Status on(Peer& peer, wire::Post& post, transport::Bytes payload);
   Status on(Peer& peer, const wire::StepNews& news);
   void send_first_values(Peer& peer, std::uint32_t network);
@@ -200,6 +210,7 @@ class Server : public transport::Handler, public Outlet {
   Networks networks_;
   std::map<std::uint32_t, std::vector<std::weak_ptr<Peer>>> waiting_;  // for the first values, by network
   std::map<std::uint32_t, std::vector<std::weak_ptr<Peer>>> opening_;  // networks that are being loaded
+  std::map<std::uint32_t, std::weak_ptr<Peer>> bringers_;              // whose values are taken, by network
   std::optional<wire::Life> chief_;
   std::optional<Status> ending_;  // it is, and how
   bool all_told_ = false;         // everybody has gone, or had the time for it

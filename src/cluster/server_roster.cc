@@ -200,6 +200,7 @@ void Server::gone(Peer& peer, const std::string& reason) {
   const auto id = peer.identity.id;
   if (replica(id) == &peer) {
     replicas_.erase(id);
+    bringer_gone(peer);
     if (replicas_.empty() && premises_.checkpointer) premises_.checkpointer->hurry();  // nobody is disturbed by it
     if (first()) {
       if (!networks_.empty() && id >= networks_.begin()->second->terms().replicas) {

@@ -18,6 +18,7 @@ class SilentOutlet : public Outlet {
   void discard(HostedNetwork&, const core::Discard&) override {}
   void announce(HostedNetwork&, const core::Announce&) override {}
   void loaded(HostedNetwork&, const Status&) override {}
+  void wants_values(HostedNetwork&, wire::Version, std::optional<wire::Version>) override {}
   void mirror(HostedNetwork&, wire::Version, Slice) override {}
   void fill(HostedNetwork&, wire::Version, Slice) override {}
   void send_mean(const wire::Mean&, transport::Bytes) override {}

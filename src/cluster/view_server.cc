@@ -19,6 +19,7 @@ constexpr auto kSoon = std::chrono::milliseconds(20);    // to reach another ser
 constexpr auto kDial = std::chrono::seconds(1);
 constexpr auto kFarewell = std::chrono::seconds(5);        // for the coordinator to hear that the job is over
 constexpr auto kUnreachable = std::chrono::seconds(3);     // a backup that takes so long to answer is lost
+constexpr auto kBringing = std::chrono::seconds(20);       // for a replica to bring values that no server has
 constexpr std::uint64_t kCredit = std::uint64_t{1} << 40;  // a backup takes what it is sent, and lets go of it soon
 
 // What a connection of this server is.
@@ -185,6 +186,7 @@ void ViewServer::begin_as_primary() {
   part.restore = view_->restore.has_value();
   part.backup = shard.backup.has_value();
   part.filled = shard.filled;
+  part.brought = shard.brought;
   if (!view_->networks.empty()) {
     std::vector<Inheritance::Network> networks;
     for (const auto& network : view_->networks) networks.push_back({network.version, network.standing});
@@ -201,6 +203,11 @@ void ViewServer::begin_as_primary() {
   line_.reset();
   if (shard.backup) open_line();
   house_->take_part(std::move(part));
+  if (shard.brought)
+    loop_.after(kBringing, [this, number = view_->number] {
+      if (view_ && view_->number == number && primary() && house_->awaits_values())
+        lay_down("no replica has brought the values of its shard");
+    });
   if (*shard_ != 0) return link_to_first();
   if (auto begun = house_->begin_view({}); !begun) end(begun.error());
 }
