@@ -205,10 +205,11 @@ std::set<Version> Coordinator::had_by_replicas(std::uint32_t network, ShardId sh
   return versions;
 }
 
-Version Coordinator::told_at_most(std::uint32_t network, const Holders& holders) const {
+std::optional<Version> Coordinator::told_at_most(std::uint32_t network, const ByShard& holders) const {
   std::optional<Version> most;
   for (ShardId shard = 0; shard < holders.size(); ++shard)
-    for (const auto* server : holders[shard]) {
+    for (const auto* server : holders[shard].servers) {
+      if (holders[shard].former) continue;
       const auto all = holdings_of(*server, shard);
       const auto versions = all.find(network);
       if (versions == all.end()) continue;
@@ -216,13 +217,34 @@ Version Coordinator::told_at_most(std::uint32_t network, const Holders& holders)
       if (shard == 0 && server->host.life == view_->shards[0].primary.life) return versions->second.begin()->first;
       most = std::min(most.value_or(UINT64_MAX), versions->second.rbegin()->first);
     }
-  return most.value_or(0);
+  return most;
 }
 
-std::optional<std::vector<ServerView::Network>> Coordinator::newest_whole(const Holders& holders) const {
+Coordinator::Holders Coordinator::former_holders(ShardId shard) const {
+  Holders former{{}, true};
+  for (const auto& [life, server] : servers_) {
+    if (!idle(server) || holdings_of(server, shard).empty()) continue;
+    // Of this view, or of the one that it was made of: versions are counted again after a checkpoint.
+    const auto& all = server.laid->holdings;
+    if (std::all_of(all.begin(), all.end(), [&](const auto& one) {
+          return one.shard != shard || one.view == view_->number || one.view == view_->from;
+        }))
+      former.servers.push_back(&server);
+  }
+  return former;
+}
+
+bool Coordinator::has(const Server& server, ShardId shard, const std::vector<ServerView::Network>& networks) const {
+  const auto all = holdings_of(server, shard);
+  return std::all_of(all.begin(), all.end(), [&](const auto& entry) {
+    return entry.first < networks.size() && entry.second.contains(networks[entry.first].version);
+  });
+}
+
+std::optional<std::vector<ServerView::Network>> Coordinator::newest_whole(const ByShard& holders) const {
   std::set<std::uint32_t> networks;
   for (ShardId shard = 0; shard < holders.size(); ++shard)
-    for (const auto* server : holders[shard])
+    for (const auto* server : holders[shard].servers)
       for (const auto& [network, versions] : holdings_of(*server, shard)) networks.insert(network);
   std::vector<ServerView::Network> result;
   for (const auto network : networks) {
@@ -230,14 +252,15 @@ std::optional<std::vector<ServerView::Network>> Coordinator::newest_whole(const 
     // A small network has fewer shards than there are servers: those have nothing of it.
     std::uint32_t shards = 1;
     for (ShardId shard = 0; shard < holders.size(); ++shard)
-      for (const auto* server : holders[shard])
+      for (const auto* server : holders[shard].servers)
         for (const auto& holding : server->laid->holdings)
           if (holding.network == network) shards = std::max(shards, holding.shards);
     // What is committed every holder has. What only some have was never told of: without it the others stay filled.
     const auto by_all = [&](std::uint32_t index, Version version) {
       for (ShardId shard = 0; shard < holders.size(); ++shard)
-        for (const auto* server : holders[shard])
-          if (const auto all = holdings_of(*server, shard); all.contains(index) && !all.at(index).contains(version))
+        for (const auto* server : holders[shard].servers)
+          if (const auto all = holdings_of(*server, shard);
+              !holders[shard].former && all.contains(index) && !all.at(index).contains(version))
             return false;
       return true;
     };
@@ -245,7 +268,7 @@ std::optional<std::vector<ServerView::Network>> Coordinator::newest_whole(const 
     std::map<Version, std::set<ShardId>> found;
     std::map<Version, std::optional<wire::Standing>> standings;
     for (ShardId shard = 0; shard < holders.size(); ++shard)
-      for (const auto* server : holders[shard]) {
+      for (const auto* server : holders[shard].servers) {
         const auto all = holdings_of(*server, shard);
         const auto versions = all.find(network);
         if (versions == all.end()) continue;
@@ -254,10 +277,10 @@ std::optional<std::vector<ServerView::Network>> Coordinator::newest_whole(const 
           if (standing || !standings.contains(version)) standings[version] = standing;
         }
       }
-    bool brought = false;
+    bool uncertain = false;
     for (ShardId shard = 0; shard < std::min<std::size_t>(shards, holders.size()); ++shard) {
-      if (!holders[shard].empty()) continue;
-      brought = true;
+      if (!holders[shard].former) continue;
+      uncertain = true;
       for (const auto version : had_by_replicas(network, shard)) found[version].insert(shard);
     }
     for (const auto& [version, where] : found) {
@@ -265,8 +288,10 @@ std::optional<std::vector<ServerView::Network>> Coordinator::newest_whole(const 
       if (newest && planted(Bug::new_sequencer_forgets_a_record)) continue;
       newest = ServerView::Network{version, standings[version]};
     }
-    // A replica does not know where training stands; and it may have what is not the newest.
-    if (!newest || (brought && (!newest->standing || newest->version < told_at_most(network, holders)))) return {};
+    if (!newest) return {};
+    // What replicas and former holders have may not be the newest.
+    const auto told = told_at_most(network, holders);
+    if (uncertain && (!newest->standing || !told || newest->version < *told)) return {};
     if (planted(Bug::view_change_loses_a_gradient) && newest->standing && newest->standing->ledger)
       newest->standing->ledger->returned.clear();
     result.push_back(*newest);
@@ -282,24 +307,23 @@ std::optional<Version> Coordinator::checkpoint() const {
   return newest;
 }
 
-void Coordinator::form(Time now, CoordinatorEffects& out) {
-  const bool impatient = now >= *round_ + options_.patience;
-  Holders holders(view_->shards.size());
-  bool all_answered = true;
+std::optional<Coordinator::Gathered> Coordinator::gather() {
+  Gathered all;
+  all.holders.resize(view_->shards.size());
   missing_.clear();
   const auto answered = [&](const Host& host) {
     if (dead_.contains(host.life)) return true;
     const auto it = servers_.find(host.life);
     return it != servers_.end() && it->second.there && it->second.laid.has_value();
   };
-  bool anybody_has = false, untouched = true;
   for (ShardId id = 0; id < view_->shards.size(); ++id) {
     const auto& shard = view_->shards[id];
+    auto& holders = all.holders[id].servers;
     bool all_of_shard = true;
     for (const auto& host : {std::optional(shard.primary), shard.backup}) {
       if (!host) continue;
       if (!answered(*host)) {
-        all_of_shard = all_answered = false;
+        all_of_shard = all.answered = false;
         missing_ += fmt::format("{}the server at {}", missing_.empty() ? "" : ", ", host->listens);
         continue;
       }
@@ -307,24 +331,31 @@ void Coordinator::form(Time now, CoordinatorEffects& out) {
       if (it == servers_.end() || !it->second.laid) continue;
       // What a backup has from the time before it was lost and taken in again is old.
       if (host->life != shard.primary.life && !heard_of_view(it->second) && !shard.filled) continue;
-      if (!holdings_of(it->second, id).empty()) {
-        holders[id].push_back(&it->second);
-        anybody_has = true;
-      }
+      if (!holdings_of(it->second, id).empty()) holders.push_back(&it->second);
     }
     // Somebody who is silent may have it, and may still be at it: without him nobody goes on.
-    if (holders[id].empty() && !all_of_shard) return;
-    untouched = untouched && !dead_.contains(shard.primary.life);
+    if (holders.empty() && !all_of_shard) return {};
+    all.anybody_has = all.anybody_has || !holders.empty();
+    all.untouched = all.untouched && !dead_.contains(shard.primary.life);
   }
-  if (!all_answered && !impatient) return;
+  for (ShardId id = 0; id < all.holders.size(); ++id)
+    if (all.holders[id].servers.empty()) all.holders[id] = former_holders(id);
+  return all;
+}
+
+void Coordinator::form(Time now, CoordinatorEffects& out) {
+  const bool impatient = now >= *round_ + options_.patience;
+  const auto gathered = gather();
+  if (!gathered || (!gathered->answered && !impatient)) return;
+  const auto& holders = gathered->holders;
 
   ServerView next{.number = view_->number + 1, .from = view_->number};
   for (const auto& [life, server] : servers_)
     if (server.laid) next.number = std::max(next.number, server.laid->laid_down + 1);
   std::optional<std::vector<ServerView::Network>> whole;
-  if (anybody_has) whole = newest_whole(holders);
+  if (gathered->anybody_has) whole = newest_whole(holders);
   // Nobody had anything yet, and nobody is dead who could have had: it begins as it began before.
-  const bool at_the_beginning = !anybody_has && untouched && view_->networks.empty();
+  const bool at_the_beginning = !gathered->anybody_has && gathered->untouched && view_->networks.empty();
   if (whole) next.networks = std::move(*whole);
   if (!whole) next.restore = at_the_beginning ? view_->restore : checkpoint();
   // Those that are idle say anew which checkpoint there is.
@@ -339,7 +370,8 @@ void Coordinator::form(Time now, CoordinatorEffects& out) {
       if (!host || dead_.contains(host->life)) return false;
       const auto it = servers_.find(host->life);
       if (it == servers_.end() || !it->second.there || !it->second.laid) return false;
-      if (whole && std::find(holders[id].begin(), holders[id].end(), &it->second) == holders[id].end()) return false;
+      const auto& having = holders[id].servers;
+      if (whole && std::find(having.begin(), having.end(), &it->second) == having.end()) return false;
       taken.insert(host->life);
       return true;
     };
@@ -348,6 +380,11 @@ void Coordinator::form(Time now, CoordinatorEffects& out) {
       shard.filled = shard.primary.life != 0 && whole;
       (shard.primary.life == 0 ? shard.primary : shard.backup.emplace()) = *former.backup;
     }
+    for (const auto* server : holders[id].servers)
+      if (whole && holders[id].former && shard.primary.life == 0 && has(*server, id, next.networks)) {
+        shard.primary = server->host;
+        taken.insert(shard.primary.life);
+      }
   }
   const auto spare = [&]() -> const Host* {
     for (const auto& [life, server] : servers_)

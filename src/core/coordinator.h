@@ -136,11 +136,26 @@ class Coordinator {
   using Versions = std::map<wire::Version, std::optional<wire::Standing>>;
   std::map<std::uint32_t, Versions> holdings_of(const Server& server, wire::ShardId shard) const;
   // What the next view goes on from; none: no version is whole. What no server has, a replica may.
-  using Holders = std::vector<std::vector<const Server*>>;  // by shard
-  std::optional<std::vector<wire::ServerView::Network>> newest_whole(const Holders& holders) const;
+  struct Holders {
+    std::vector<const Server*> servers;
+    bool former = false;  // they are in no place of the shard any more: it may have gone on without them
+  };
+  using ByShard = std::vector<Holders>;
+  struct Gathered {
+    ByShard holders;
+    bool answered = true;      // everybody who is in the view, and not dead
+    bool anybody_has = false;  // anything of it
+    bool untouched = true;     // no primary is dead
+  };
+  // Of the view that is over; none: somebody is silent who may be the only one to have a shard.
+  std::optional<Gathered> gather();
+  std::optional<std::vector<wire::ServerView::Network>> newest_whole(const ByShard& holders) const;
   std::set<wire::Version> had_by_replicas(std::uint32_t network, wire::ShardId shard) const;
-  // No version after this one was told of, as far as those that are left can know.
-  wire::Version told_at_most(std::uint32_t network, const Holders& holders) const;
+  // No version after this one was told of, as those know that are left in their places; none: nobody is.
+  std::optional<wire::Version> told_at_most(std::uint32_t network, const ByShard& holders) const;
+  Holders former_holders(wire::ShardId shard) const;
+  // Of every network that it has of the shard, what the next view goes on from.
+  bool has(const Server& server, wire::ShardId shard, const std::vector<wire::ServerView::Network>& networks) const;
   std::optional<wire::Version> checkpoint() const;
 
   const CoordinatorOptions options_;

@@ -327,6 +327,76 @@ TEST(CoordinatorTest, WhereNobodyKnowsHowTrainingStandsAReplicaIsOfNoUse) {
   EXPECT_EQ(b.decided().restore, Version{4});
 }
 
+// --- from one that has lost its place ---
+
+// The backup of shard 1 was taken out, and then its primary is lost: nobody has gone on since.
+TEST(CoordinatorTest, WhatABackupHasThatWasTakenOutIsGoneOnFromWhereNobodyIsFurther) {
+  for (const Version others : {9, 10}) {
+    auto b = first_view();
+    b.lose(2, 1, 4);
+    b.stored();
+    b.die(2);
+    b.lay_down(4, {slice(1, 9)});
+    b.lay_down(1, {slice(0, others)});
+    b.lay_down(3, {slice(0, others)});
+    if (others == 9) {
+      EXPECT_EQ(seats(b.decided()), "1+3* 4");
+      EXPECT_EQ(b.decided().networks.at(0).version, Version{9});
+      EXPECT_FALSE(b.decided().shards[1].brought);
+    } else {
+      EXPECT_FALSE(b.decides());
+      b.pass(milliseconds(1500));
+      EXPECT_EQ(b.all<GiveUp>().size(), 1u) << "its primary has gone on without it";
+    }
+  }
+}
+
+// The first server may have told of version 10, which it had made.
+TEST(CoordinatorTest, WhatABackupHasThatWasTakenOutIsOfNoUseWhereMoreMayHaveBeenTold) {
+  auto b = first_view();
+  b.lose(2, 1, 4);
+  b.stored();
+  b.die(1);
+  b.die(2);
+  b.lay_down(4, {slice(1, 9)});
+  b.lay_down(3, {slice(0, 9), slice(0, 10)});
+  b.pass(milliseconds(1500));
+  EXPECT_EQ(b.all<GiveUp>().size(), 1u);
+}
+
+// Shard 1 is given to server 4, which is dead by then; its former primary comes late, with what the view begins with.
+TEST(CoordinatorTest, AFormerPrimaryHasWhatAViewBeganWithThatNeverBegan) {
+  auto b = first_view();
+  b.lay_down(1, {slice(0, 9)});
+  b.lay_down(3, {slice(0, 9)});
+  b.lay_down(4, {slice(1, 9)});
+  b.pass(milliseconds(1500));
+  EXPECT_EQ(seats(b.decided()), "1+3* 4") << "server 2 is silent";
+  b.stored();
+  b.die(4);
+  b.lay_down(2, {slice(1, 9)});
+  b.lay_down(1, {slice(0, 9, 2)}, 2);
+  EXPECT_FALSE(b.decides());
+  b.lay_down(3, {slice(0, 9, 2)}, 2);
+  EXPECT_EQ(b.decided().number, 3u);
+  EXPECT_EQ(seats(b.decided()), "1+3* 2");
+}
+
+TEST(CoordinatorTest, WhereThereIsOneShardNobodyKnowsWhetherItHasGoneOn) {
+  auto options = two_shards();
+  options.shards = 1;
+  Bench b(options);
+  b.attend(1);
+  b.attend(2);
+  b.stored();
+  b.lose(1, 0, 2);
+  b.stored();
+  b.die(1);
+  b.lay_down(2, {slice(0, 9)});
+  b.pass(milliseconds(1500));
+  EXPECT_EQ(b.all<GiveUp>().size(), 1u);
+}
+
 // --- who does not rule ---
 
 TEST(CoordinatorTest, WhoCannotStoreDoesNotRule) {

@@ -38,6 +38,8 @@ TEST(SimTest, WhatWasFoundStaysMended) {
   expect_clean(708321);
   // A replica's values were gone on from, though the sequencer had told of the next version before its shard knew.
   expect_clean(16106);
+  // The only holder left had lost its place to one that was dead by then.
+  expect_clean(587923);
 }
 
 // Without backups replicas bring what was lost with a server, where they have it.
