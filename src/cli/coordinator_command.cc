@@ -62,9 +62,10 @@ void add_coordinator(CLI::App& app, int& status) {
       ->capture_default_str()
       ->check(CLI::Range(1u, 4096u));
   command
-      ->add_option("--backups", flags->backups,
-                   "of each server: 0 or 1. Without, a server that is lost is made up for "
-                   "from the newest checkpoint, by all of them")
+      ->add_option(
+          "--backups", flags->backups,
+          "of each server: 0 or 1. Without, what is lost with a server comes from a replica that has it, or all "
+          "go back to the newest checkpoint")
       ->capture_default_str()
       ->check(CLI::Range(0u, 1u));
   command

@@ -70,8 +70,10 @@ Status check_backups(const LaunchPlan& plan, bool alone) {
                  "--backups on several ranks: start `yoke coordinator`, `yoke server --coordinator` and `yoke replica "
                  "--coordinator` by themselves (docs/failover.md shows how)"};
   if (*plan.backups == 0 && plan.flags.options.checkpoints.folder.empty())
-    return Error{Code::invalid_argument,
-                 "--backups 0: a server that is lost is made up for from a checkpoint: say --checkpoint DIR as well"};
+    return Error{
+        Code::invalid_argument,
+        "--backups 0: where no replica has what is lost with a server it comes from a checkpoint: say --checkpoint DIR "
+        "as well"};
   return {};
 }
 
@@ -174,8 +176,8 @@ void add_launch(CLI::App& app, const std::vector<std::string>& typed, const std:
   command
       ->add_option("--backups", flags->backups,
                    "1: every server has a backup, which takes its place when it is lost; 0: what is lost with a server "
-                   "comes from the newest checkpoint. Both start what is lost again. By default a lost server ends the "
-                   "job")
+                   "comes from a replica that has it, or all go back to the newest checkpoint. Both start what is lost "
+                   "again. By default a lost server ends the job")
       ->check(CLI::Range(0u, 1u))
       ->group(group);
   command
