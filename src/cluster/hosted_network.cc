@@ -180,7 +180,8 @@ std::map<wire::Version, Slice> HostedNetwork::slices() const {
   std::map<wire::Version, Slice> all;
   if (!shard_ || !initialised_) return all;
   // The first server has told of what its sequencer has committed, whether its shard knows or not.
-  if (!sequencer_ || sequencer_->committed() <= shard_->committed()) all[shard_->committed()] = slice(false);
+  const bool next_told = sequencer_ && sequencer_->committed() > shard_->committed() && shard_->made_next();
+  if (!next_told) all[shard_->committed()] = slice(false);
   if (shard_->made_next()) all[shard_->committed() + 1] = slice(true);
   return all;
 }

@@ -23,7 +23,7 @@ void Coordinator::on(const CoordinatorEvent& event, Time now, CoordinatorEffects
   if (const auto* e = std::get_if<Departed>(&event)) on_departed(*e, now, out);
   if (const auto* e = std::get_if<BackupSaid>(&event)) on_backup(*e, now, out);
   if (const auto* e = std::get_if<ReplicaSaid>(&event); e && round_)
-    replicas_.insert(replicas_.end(), e->has.begin(), e->has.end());
+    for (const auto& has : e->has) replicas_.insert({has.view, has.network, has.shard, has.version});
   if (const auto* e = std::get_if<Stored>(&event)) on_stored(*e, out);
   if (std::holds_alternative<Tick>(event) && view_ && !view_->over)
     for (const auto& shard : view_->shards)
@@ -196,11 +196,11 @@ std::map<std::uint32_t, Coordinator::Versions> Coordinator::holdings_of(const Se
 
 std::set<Version> Coordinator::had_by_replicas(std::uint32_t network, ShardId shard) const {
   std::set<Version> versions;
-  for (const auto& has : replicas_) {
-    if (has.network != network || has.shard != shard) continue;
-    const bool before = has.view == view_->from && !view_->restore && network < view_->networks.size() &&
-                        has.version == view_->networks[network].version;
-    if (has.view == view_->number || before) versions.insert(has.version);
+  for (const auto& [view, of, which, version] : replicas_) {
+    if (of != network || which != shard) continue;
+    const bool before = view == view_->from && !view_->restore && network < view_->networks.size() &&
+                        version == view_->networks[network].version;
+    if (view == view_->number || before) versions.insert(version);
   }
   return versions;
 }

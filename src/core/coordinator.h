@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -163,9 +164,10 @@ class Coordinator {
   std::optional<wire::ServerView> pending_;  // decided, and not stored yet
   std::map<wire::Incarnation, Server> servers_;
   std::set<wire::Incarnation> dead_;
-  std::set<wire::Incarnation> lost_;     // backups that their primaries have lost
-  std::vector<wire::Holding> replicas_;  // what replicas have of the view that is over
-  std::optional<Time> round_;            // the view is over since
+  std::set<wire::Incarnation> lost_;  // backups that their primaries have lost
+  // What replicas have of the view that is over: view, network, shard and version.
+  std::set<std::tuple<std::uint64_t, std::uint32_t, wire::ShardId, wire::Version>> replicas_;
+  std::optional<Time> round_;  // the view is over since
   std::optional<Time> enough_since_;
   std::string why_;
   std::string missing_;  // who holds up the next view
