@@ -20,13 +20,13 @@ void add_frozen(checkpoint::Part& part, std::uint32_t network, const Slot& slot,
 }
 
 void add_state(checkpoint::Part& part, std::uint32_t network, const Layout& layout, const core::BlockPlan& plan,
-               wire::ShardId shard, wire::ReplicaId whose, OptimizerMemory& memory) {
+               wire::ShardId shard, wire::ReplicaId whose, OptimizerMemory& memory, bool always) {
   std::set<SlotId> counted;
   for (const auto id : plan.of_shard[shard]) {
     const auto& block = plan.blocks[id];
     const auto& slot = layout.slots[block.slot];
     if (counted.insert(block.slot).second) part.counts.push_back({network, slot.name, whose, memory.updates(id)});
-    if (memory.updates(id) == 0) continue;  // it is as the optimizer begins
+    if (memory.updates(id) == 0 && !always) continue;  // it is as the optimizer begins
     std::uint32_t array = 0;
     for (const auto& held : memory.hold(id)) {
       part.pieces.push_back({{network, slot.name, Kind::state, whose, array++}, slot.shape, block.offset, held.values});

@@ -22,7 +22,7 @@ void add_frozen(checkpoint::Part& part, std::uint32_t network, const Slot& slot,
 // What the optimizer remembers of these blocks. It is held as it is where the next update writes elsewhere, else
 // copied.
 void add_state(checkpoint::Part& part, std::uint32_t network, const Layout& layout, const core::BlockPlan& plan,
-               wire::ShardId shard, wire::ReplicaId whose, OptimizerMemory& memory);
+               wire::ShardId shard, wire::ReplicaId whose, OptimizerMemory& memory, bool always = false);
 
 // Fills what the optimizer remembers of a shard's blocks; counts in `progress` what it has read.
 Status load_state(const checkpoint::Checkpoint& from, std::uint32_t network, const Layout& layout,

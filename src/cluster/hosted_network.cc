@@ -73,12 +73,14 @@ Status HostedNetwork::bring(const wire::FirstValues& where, std::span<const floa
     auto& slot = frozen_[where.block];
     if (where.offset > slot.size() || values.size() > slot.size() - where.offset) return wrong("more than the slot");
     std::copy(values.begin(), values.end(), slot.begin() + static_cast<std::ptrdiff_t>(where.offset));
+    missing_frozen_ -= std::min<std::uint64_t>(missing_frozen_, values.size());
     return {};
   }
   if (where.block >= plan_.blocks.size() || !hosts() || plan_.blocks[where.block].shard != id_)
     return wrong("a block that is not hosted here");
   if (values.size() != plan_.blocks[where.block].size) return wrong("a block of another size");
   store_->initialise(where.block, values);
+  missing_.erase(where.block);
   return {};
 }
 
@@ -131,12 +133,22 @@ void HostedNetwork::await_values(std::optional<wire::Version> remembered) {
   if (over_) return;
   formed_ = true;
   awaits_values_ = true;
+  young_state_ = true;
+  expect_values();
   outlet_.wants_values(*this, began_with(), remembered);
 }
 
-void HostedNetwork::values_brought() {
+void HostedNetwork::expect_values() {
+  missing_ = {plan_.of_shard[id_].begin(), plan_.of_shard[id_].end()};
+  missing_frozen_ = 0;
+  for (const auto& slot : frozen_) missing_frozen_ += slot.size();
+}
+
+Status HostedNetwork::values_brought() {
+  if (!missing_.empty() || missing_frozen_ > 0) return Error{Code::corrupt, "only some of the values of a shard"};
   awaits_values_ = false;
   loaded({});
+  return {};
 }
 
 void HostedNetwork::loaded(const Status& status) {
@@ -282,7 +294,7 @@ void HostedNetwork::capture(const core::Capture& capture) {
   for (SlotId slot = 0; slot < frozen_.size(); ++slot)
     if (!frozen_[slot].empty()) add_frozen(part, network_, layout_.slots[slot], frozen_[slot], shared_from_this());
   for (auto& [whose, memory] : store_->updates().memories())
-    add_state(part, network_, layout_, plan_, id_, whose, memory);
+    add_state(part, network_, layout_, plan_, id_, whose, memory, young_state_);
   outlet_.save_part(*this, capture, std::move(part));
 }
 

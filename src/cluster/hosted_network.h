@@ -117,7 +117,9 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   Status load_memory(const checkpoint::Checkpoint& from, std::atomic<std::uint64_t>& progress);
   void await_values(std::optional<wire::Version> remembered);
   bool awaits_values() const { return awaits_values_; }
-  void values_brought();
+  // From one who begins with the first of them; and that these were all.
+  void expect_values();
+  Status values_brought();
   // The same, from the memory of those that formed the job anew.
   Status load(const Inheritance& from);
   // Takes over the values of one that is frozen, and the optimizer's state too where that means the same in both.
@@ -205,6 +207,9 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   bool initialised_ = false;
   bool loading_ = false;
   bool awaits_values_ = false;
+  std::set<wire::BlockId> missing_;   // of them
+  std::uint64_t missing_frozen_ = 0;  // floats
+  bool young_state_ = false;          // the optimizer may know less of this shard than of others
   bool over_ = false;
   bool detached_ = false;
   wire::Version before_ = 0;  // updates by former jobs

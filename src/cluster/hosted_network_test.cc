@@ -43,6 +43,23 @@ TEST_F(Loading, what_could_not_be_read_is_said_and_nothing_begins) {
   EXPECT_FALSE(network->initialised());
 }
 
+TEST_F(Loading, values_that_are_brought_are_all_of_them_or_none) {
+  network->await_values({});
+  network->receive(wire::replica_at(0), wire::Hello{{0, 1}, 0, 1}, {});
+  EXPECT_TRUE(network->awaits_values());
+  EXPECT_FALSE(network->values_brought().ok()) << "nobody has brought anything";
+  const std::vector<float> values(10, 0.5f);
+  EXPECT_TRUE(network->bring({0, 0, false, 0}, values).ok());
+  network->expect_values();
+  EXPECT_FALSE(network->values_brought().ok()) << "another one begins with the first of them";
+  EXPECT_EQ(outlet.assigned, 0);
+  EXPECT_TRUE(network->bring({0, 0, false, 0}, values).ok());
+  EXPECT_TRUE(network->values_brought().ok());
+  EXPECT_EQ(outlet.well, 1);
+  EXPECT_EQ(outlet.assigned, 1);
+  EXPECT_TRUE(network->initialised());
+}
+
 TEST_F(Loading, nobody_hears_of_it_when_the_job_is_over) {
   network->freeze();
   network->loaded({});

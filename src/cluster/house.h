@@ -71,10 +71,10 @@ struct HousePart {
   std::shared_ptr<const Inheritance> inherits;
   std::map<wire::ReplicaId, std::string> absent;
   std::optional<wire::ReplicaId> chief;
-  bool backup = false, filled = false;  // the shard has a backup, and that has what this begins with
-  bool from_disk = false;               // it begins with the newest checkpoint, or from the beginning
-  bool restore = false;                 // from the checkpoint that the job itself has made
-  bool brought = false;                 // a replica brings the values of what it inherits
+  bool backup = false, filled = false;   // the shard has a backup, and that has what this begins with
+  bool from_disk = false;                // it begins with the newest checkpoint, or from the beginning
+  bool restore = false;                  // from the checkpoint that the job itself has made
+  std::optional<std::uint64_t> brought;  // a replica brings the values of what it inherits, of this view
 };
 
 class House : public transport::Handler {
@@ -107,6 +107,8 @@ class House : public transport::Handler {
   void backup_has(std::uint32_t network, wire::Version version);
   // No replica has brought yet what its part goes on from.
   bool awaits_values() const;
+  // Grows while something is read or comes.
+  std::uint64_t progress() const;
   // The newest checkpoint that the job could go on from; none: there is none.
   std::optional<wire::Version> checkpoint_there() const;
   // Takes a checkpoint of the job without a name, and says which, or why not.
@@ -227,7 +229,8 @@ class House : public transport::Handler {
   std::map<wire::ReplicaId, std::string> absent_;
   std::optional<wire::ReplicaId> chief_;
   bool backup_ = false, filled_ = false;
-  bool from_disk_ = false, restore_ = false, brought_ = false;
+  bool from_disk_ = false, restore_ = false;
+  std::optional<std::uint64_t> brought_;
   std::map<std::uint32_t, std::pair<wire::Version, Tally>> tallies_;
   transport::Loop::Timer patience_ = 0, save_timer_ = 0;
   std::jthread dialler_;

@@ -107,6 +107,8 @@ bool House::awaits_values() const {
   return brought_ && (!server || server->networks().empty() || server->awaits_values());
 }
 
+std::uint64_t House::progress() const { return containers_.at("").progress->load(std::memory_order_relaxed); }
+
 std::optional<wire::Version> House::checkpoint_there() const {
   const auto& settings = options_.checkpoints;
   const auto& folder = settings.folder.empty() ? settings.resume : settings.folder;

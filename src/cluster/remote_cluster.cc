@@ -74,8 +74,10 @@ Status RemoteCluster::bring_values(Links::Lock& lock) {
 std::vector<wire::Holding> RemoteCluster::has() const {
   std::vector<wire::Holding> all;
   for (const auto& [shard, what] : in_places_) {
-    // A model writes to its buffers while it computes.
+    // A model writes to its buffers while it computes. Those that stay local are the first server's to keep.
     const auto& blocks = plan_.of_shard[shard];
+    const auto drifts = [](const Slot& slot) { return slot.frozen && slot.buffer; };
+    if (shard == 0 && std::ranges::any_of(layout_.slots, drifts)) continue;
     if (redirected_ || std::ranges::any_of(blocks, [&](auto id) { return plan_.blocks[id].averaged; })) continue;
     all.push_back({what.view, network_, shard, plan_.shards(), what.version, {}});
   }
@@ -84,12 +86,11 @@ std::vector<wire::Holding> RemoteCluster::has() const {
 
 Status RemoteCluster::bring_wanted(Links::Lock& lock) {
   const auto wanted = std::exchange(wanted_, {});
-  std::map<wire::ShardId, wire::Version> had;
-  for (const auto& holding : has()) had[holding.shard] = holding.version;
-  for (const auto& [server, version] : wanted) {
-    if (!had.contains(server) || had[server] != version) continue;
-    if (auto sent = send_values(lock, {server}); !sent) return sent;
-    links_.send(server, wire::encode(wire::Wanted{network_, version}));
+  for (const auto& holding : has()) {
+    const auto it = wanted.find(holding.shard);
+    if (it == wanted.end() || it->second.version != holding.version || it->second.view != holding.view) continue;
+    if (auto sent = send_values(lock, {holding.shard}); !sent) return sent;
+    links_.send(holding.shard, wire::encode(it->second));
   }
   return {};
 }
@@ -262,7 +263,7 @@ void RemoteCluster::received(wire::ShardId server, wire::JobMessage message, tra
   } else if (std::holds_alternative<wire::FirstValuesDone>(message)) {
     ++first_values_;
   } else if (const auto* wants = std::get_if<wire::Wanted>(&message)) {
-    if (server < plan_.shards()) wanted_[server] = wants->version;
+    if (server < plan_.shards()) wanted_[server] = *wants;
   } else if (const auto* values = std::get_if<wire::BlockValues>(&message)) {
     const bool in_place = reinterpret_cast<const float*>(payload.bytes.data()) ==
                           (places_.empty() ? nullptr : place(values->block).data());

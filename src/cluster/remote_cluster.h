@@ -124,8 +124,8 @@ class RemoteCluster : public Cluster {
     std::uint64_t view = 0;  // of the servers that it is from
     wire::Version version = 0;
   };
-  std::map<wire::ShardId, InPlaces> in_places_;    // whole, and nothing is being written there
-  std::map<wire::ShardId, wire::Version> wanted_;  // by shard: asked for by its server
+  std::map<wire::ShardId, InPlaces> in_places_;   // whole, and nothing is being written there
+  std::map<wire::ShardId, wire::Wanted> wanted_;  // by shard: asked for by its server
   std::map<wire::Ticket, Payload> pushing_;
   wire::Ticket next_ticket_ = 1;
 };

@@ -324,6 +324,7 @@ Status Server::on(Peer& peer, const wire::FirstValues& values, const transport::
   if (it == networks_.end() ||
       (!asked && (peer.identity.id != 0 || it->second->initialised() || it->second->loading())))
     return wrong("first values that nobody asked for");
+  premises_.progress->fetch_add(1, std::memory_order_relaxed);
   if (asked && !brings(peer, *it->second)) return {};  // another one's are taken
   return it->second->bring(
       values, {reinterpret_cast<const float*>(payload.bytes.data()), payload.bytes.size() / sizeof(float)});

@@ -46,8 +46,8 @@ struct ServerOptions {
   std::optional<wire::ReplicaId> chief;           // who was it before
   // Where a coordinator says which server hosts what:
   bool coordinated = false;
-  bool backup = false, filled = false;  // the shard has a backup; and that has all that this begins with
-  bool brought = false;                 // a replica brings the values of what it inherits
+  bool backup = false, filled = false;   // the shard has a backup; and that has all that this begins with
+  std::optional<std::uint64_t> brought;  // a replica brings the values of what it inherits, of this view
   std::function<void(std::string, transport::Bytes)> to_backup;
   std::function<void()> backup_filled;  // it has all that there is
   // By network: what was counted before, and up to which version.
@@ -128,7 +128,7 @@ class Server : public transport::Handler, public Outlet {
     bool left = false;                          // it said so, or was refused
     bool well = false;                          // by its own decision
     std::set<std::uint32_t> opened, asked;      // networks: opened, and asked for their first values
-    std::set<std::uint32_t> bringing;           // whose values it was asked to bring
+    std::map<std::uint32_t, bool> bringing;     // networks whose values it was asked for; some of them were not taken
   };
   struct Seat {  // a replica, on the first server
     bool welcomed = false;

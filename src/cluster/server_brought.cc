@@ -36,37 +36,47 @@ void Server::wants_values(HostedNetwork& network, wire::Version version, std::op
 
 void Server::ask_for_values(Peer& peer, HostedNetwork& network) {
   if (peer.identity.role != wire::Role::replica) return;
-  peer.bringing.insert(network.number());
+  peer.bringing[network.number()] = false;
   peer.connection->grant(2 * network.shard_bytes());
-  peer.connection->send(wire::encode(wire::Wanted{network.number(), network.began_with()}));
+  peer.connection->send(
+      wire::encode(wire::Wanted{network.number(), network.began_with(), options_.brought.value_or(0)}));
 }
 
-// Many may bring them: they are all the same, and the first one's are taken.
+// Many may bring them: they are all the same, and those of the first are taken, from the beginning to the end.
 bool Server::brings(Peer& peer, HostedNetwork& network) {
-  if (!network.awaits_values() || !peer.bringing.contains(network.number())) return false;
+  const auto batch = peer.bringing.find(network.number());
+  if (batch == peer.bringing.end()) return false;
   auto& bringer = bringers_[network.number()];
-  if (bringer.expired()) bringer = std::static_pointer_cast<Peer>(peer.connection->note);
-  return bringer.lock().get() == &peer;
+  if (network.awaits_values() && !batch->second && bringer.expired()) {
+    bringer = std::static_pointer_cast<Peer>(peer.connection->note);
+    network.expect_values();
+  }
+  const bool taken = network.awaits_values() && bringer.lock().get() == &peer;
+  batch->second = batch->second || !taken;
+  return taken;
 }
 
 Status Server::on(Peer& peer, const wire::Wanted& wanted) {
   const auto it = networks_.find(wanted.network);
   if (it == networks_.end() || peer.bringing.erase(wanted.network) == 0)
     return Error{Code::corrupt, "values that nobody asked for"};
-  const auto bringer = bringers_.find(wanted.network);
-  if (it->second->awaits_values() && bringer != bringers_.end() && bringer->second.lock().get() == &peer)
-    it->second->values_brought();
+  auto& network = *it->second;
+  if (!network.awaits_values()) return {};
+  auto& bringer = bringers_[wanted.network];
+  if (bringer.lock().get() == &peer) return network.values_brought();
+  if (bringer.expired()) ask_for_values(peer, network);  // whose were taken instead is gone
   return {};
 }
 
-// The others have brought theirs in vain: they are asked again.
+// Those who are still at theirs are asked again when they are through.
 void Server::bringer_gone(const Peer& peer) {
   for (const auto& [index, network] : networks_) {
     const auto it = bringers_.find(index);
     if (!network->awaits_values() || it == bringers_.end() || it->second.lock().get() != &peer) continue;
     bringers_.erase(it);
     for (const auto& one : opening_[index])
-      if (const auto other = one.lock(); other && !other->left && other.get() != &peer)
+      if (const auto other = one.lock();
+          other && !other->left && other.get() != &peer && !other->bringing.contains(index))
         ask_for_values(*other, *network);
   }
 }

@@ -102,6 +102,7 @@ void ViewServer::attend(const std::string& why) {
   if (!view_) {
     for (const auto& held : held_) said.holdings.push_back(held.which);
     said.checkpoint = house_->checkpoint_there();
+    said.networks = networks_;
   }
   coordinator_->send(wire::encode(std::move(said)));
   if (primary() && line_ && (line_->lost || line_->filled))
@@ -143,10 +144,17 @@ void ViewServer::take_revision(wire::ServerView view) {
 }
 
 void ViewServer::take_part(wire::ServerView view) {
-  // What it begins with is what it has of this view from now on.
+  // What it was taken in for is what it has of this view from now on.
+  const auto life = house_->settings().incarnation;
+  const auto wanted = [&](wire::ShardId id) {
+    const auto& shard = view.shards[id];
+    return (shard.primary.life == life && !shard.brought) ||
+           (shard.backup && shard.backup->life == life && shard.filled && shard.since == 0);
+  };
   std::erase_if(held_, [&](const auto& held) {
     return held.which.network >= view.networks.size() ||
-           held.which.version != view.networks[held.which.network].version;
+           held.which.version != view.networks[held.which.network].version || held.which.shard >= view.shards.size() ||
+           !wanted(held.which.shard);
   });
   for (auto& held : held_) held.which.view = view.number;
   view_ = std::move(view);
@@ -186,7 +194,7 @@ void ViewServer::begin_as_primary() {
   part.restore = view_->restore.has_value();
   part.backup = shard.backup.has_value();
   part.filled = shard.filled;
-  part.brought = shard.brought;
+  if (shard.brought) part.brought = view_->from;
   if (!view_->networks.empty()) {
     std::vector<Inheritance::Network> networks;
     for (const auto& network : view_->networks) networks.push_back({network.version, network.standing});
@@ -203,13 +211,18 @@ void ViewServer::begin_as_primary() {
   line_.reset();
   if (shard.backup) open_line();
   house_->take_part(std::move(part));
-  if (shard.brought)
-    loop_.after(kBringing, [this, number = view_->number] {
-      if (view_ && view_->number == number && primary() && house_->awaits_values())
-        lay_down("no replica has brought the values of its shard");
-    });
+  if (shard.brought) await_values(view_->number, house_->progress());
   if (*shard_ != 0) return link_to_first();
   if (auto begun = house_->begin_view({}); !begun) end(begun.error());
+}
+
+// For replicas that bring the values, and for the disk.
+void ViewServer::await_values(std::uint64_t number, std::uint64_t seen) {
+  loop_.after(kBringing, [this, number, seen] {
+    if (!view_ || view_->number != number || !primary() || !house_->awaits_values()) return;
+    if (const auto progress = house_->progress(); progress != seen) return await_values(number, progress);
+    lay_down("no replica has brought the values of its shard");
+  });
 }
 
 void ViewServer::link_to_first() {
@@ -240,12 +253,15 @@ void ViewServer::lay_down(const std::string& why) {
   if (backup_) {
     held_ = backup_->lay_down(number);
     opened_ = backup_->networks();
+    networks_ = static_cast<std::uint32_t>(opened_.size());
     backup_.reset();
     if (auto connection = std::exchange(from_primary_, nullptr)) connection->close("the view is over");
   } else {
     auto former = std::exchange(held_, {});
-    for (const auto& [index, network] : house_->dissolve()) {
+    const auto networks = house_->dissolve();
+    for (const auto& [index, network] : networks) {
       if (!network->initialised()) continue;
+      networks_ = std::max(networks_, index + 1);
       opened_[index] = {index, network->terms(), network->layout(), network->about()};
       for (auto& [version, slice] : network->slices())
         held_.push_back(

@@ -68,6 +68,7 @@ class ViewServer : public transport::Handler {
   void begin_as_primary();
   void begin_as_backup();
   void link_to_first();
+  void await_values(std::uint64_t number, std::uint64_t seen);
   void lay_down(const std::string& why);
   void house_ended(const Status& status);
   void say_farewell();
@@ -90,6 +91,7 @@ class ViewServer : public transport::Handler {
   Time without_coordinator_{};
 
   std::optional<wire::ServerView> view_;  // that it takes part in
+  std::uint32_t networks_ = 0;            // of the job, as it was when this was last at it
   std::uint64_t laid_down_ = 0, laid_revision_ = 0;
   std::string why_;
   std::optional<wire::ShardId> shard_;

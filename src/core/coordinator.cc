@@ -188,7 +188,7 @@ std::map<std::uint32_t, Coordinator::Versions> Coordinator::holdings_of(const Se
     const bool of_view = holding.view == view_->number;
     // It has not heard of this one yet: what it was taken into it for is what it has.
     const bool before = server.laid->laid_down < view_->number && holding.network < view_->networks.size() &&
-                        holding.version == view_->networks[holding.network].version;
+                        !view_->shards[shard].brought && holding.version == view_->networks[holding.network].version;
     if (of_view || before) networks[holding.network][holding.version] = holding.standing;
   }
   return networks;
@@ -197,10 +197,7 @@ std::map<std::uint32_t, Coordinator::Versions> Coordinator::holdings_of(const Se
 std::set<Version> Coordinator::had_by_replicas(std::uint32_t network, ShardId shard) const {
   std::set<Version> versions;
   for (const auto& [view, of, which, version] : replicas_) {
-    if (of != network || which != shard) continue;
-    const bool before = view == view_->from && !view_->restore && network < view_->networks.size() &&
-                        version == view_->networks[network].version;
-    if (view == view_->number || before) versions.insert(version);
+    if (of == network && which == shard && view == view_->number) versions.insert(version);
   }
   return versions;
 }
@@ -236,9 +233,20 @@ Coordinator::Holders Coordinator::former_holders(ShardId shard) const {
 
 bool Coordinator::has(const Server& server, ShardId shard, const std::vector<ServerView::Network>& networks) const {
   const auto all = holdings_of(server, shard);
-  return std::all_of(all.begin(), all.end(), [&](const auto& entry) {
-    return entry.first < networks.size() && entry.second.contains(networks[entry.first].version);
-  });
+  for (std::uint32_t network = 0; network < networks.size(); ++network)
+    if (shard < shards_of(network) && (!all.contains(network) || !all.at(network).contains(networks[network].version)))
+      return false;
+  return true;
+}
+
+// A small network has fewer shards than there are servers: those have nothing of it.
+std::uint32_t Coordinator::shards_of(std::uint32_t network) const {
+  std::uint32_t shards = 1;
+  for (const auto& [life, server] : servers_)
+    if (server.laid)
+      for (const auto& holding : server.laid->holdings)
+        if (holding.network == network) shards = std::max(shards, holding.shards);
+  return shards;
 }
 
 std::optional<std::vector<ServerView::Network>> Coordinator::newest_whole(const ByShard& holders) const {
@@ -249,12 +257,7 @@ std::optional<std::vector<ServerView::Network>> Coordinator::newest_whole(const 
   std::vector<ServerView::Network> result;
   for (const auto network : networks) {
     if (network != result.size()) return {};
-    // A small network has fewer shards than there are servers: those have nothing of it.
-    std::uint32_t shards = 1;
-    for (ShardId shard = 0; shard < holders.size(); ++shard)
-      for (const auto* server : holders[shard].servers)
-        for (const auto& holding : server->laid->holdings)
-          if (holding.network == network) shards = std::max(shards, holding.shards);
+    const auto shards = shards_of(network);
     // What is committed every holder has. What only some have was never told of: without it the others stay filled.
     const auto by_all = [&](std::uint32_t index, Version version) {
       for (ShardId shard = 0; shard < holders.size(); ++shard)
@@ -296,6 +299,12 @@ std::optional<std::vector<ServerView::Network>> Coordinator::newest_whole(const 
       newest->standing->ledger->returned.clear();
     result.push_back(*newest);
   }
+  // Nobody who is left has anything of a small network whose only shard is lost: it is not to be forgotten.
+  std::size_t known = 0;
+  for (const auto& [life, server] : servers_)
+    if (std::ranges::any_of(holders, &Holders::former) && in_view(life) && server.laid)
+      known = std::max<std::size_t>(known, server.laid->networks);
+  if (result.size() < known) return {};
   return result;
 }
 

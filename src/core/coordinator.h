@@ -155,7 +155,8 @@ class Coordinator {
   // No version after this one was told of, as those know that are left in their places; none: nobody is.
   std::optional<wire::Version> told_at_most(std::uint32_t network, const ByShard& holders) const;
   Holders former_holders(wire::ShardId shard) const;
-  // Of every network that it has of the shard, what the next view goes on from.
+  std::uint32_t shards_of(std::uint32_t network) const;
+  // Of every network that the shard has a part of, what the next view goes on from.
   bool has(const Server& server, wire::ShardId shard, const std::vector<wire::ServerView::Network>& networks) const;
   std::optional<wire::Version> checkpoint() const;
 

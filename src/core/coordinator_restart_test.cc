@@ -317,6 +317,30 @@ TEST(CoordinatorTest, WhatAReplicaHasOfAnotherViewOrSaidBeforeIsOfNoUse) {
   EXPECT_EQ(b.decided().restore, Version{4});
 }
 
+// A network whose only shard is lost, with all who had it: whoever is left knows that there was one.
+TEST(CoordinatorTest, ANetworkThatNobodyHasIsNotForgotten) {
+  auto b = first_view_without_backups(3);
+  b.die(1);
+  b.attend(2, {.laid_down = 1, .holdings = {slice(1, 9)}, .networks = 2});
+  b.attend(3, {.checkpoint = 4});
+  b.on(ReplicaSaid{{values(0, 9)}});
+  EXPECT_TRUE(b.quiet());
+  b.pass(milliseconds(1500));
+  EXPECT_EQ(b.decided().restore, Version{4});
+}
+
+// Its primary is to get the values from a replica, and has not heard of it: what it has is from another time.
+TEST(CoordinatorTest, WhoIsToBeBroughtAShardDoesNotHaveIt) {
+  auto b = lost_without_backup({slice(0, 9)});
+  b.on(ReplicaSaid{{values(1, 9)}});
+  b.stored();
+  b.die(1);
+  b.attend(4, {.checkpoint = 4});
+  b.lay_down(3, {slice(1, 9)});
+  b.pass(milliseconds(1500));
+  EXPECT_EQ(b.decided().restore, Version{4});
+}
+
 TEST(CoordinatorTest, WhereNobodyKnowsHowTrainingStandsAReplicaIsOfNoUse) {
   auto without = slice(0, 9);
   without.standing.reset();

@@ -61,9 +61,12 @@ void World::told(wire::Incarnation life, const wire::ServerView& view) {
     return shard.primary.life == life || (shard.backup && shard.backup->life == life);
   });
   if (!in_it) return;
-  // What it begins with is what it has of this view from now on.
+  // What it was taken in for is what it has of this view from now on.
   std::erase_if(server->kept, [&](const auto& slice) {
-    return view.networks.empty() || slice.holding.version != view.networks.at(0).version;
+    const auto& shard = view.shards[slice.holding.shard];
+    const bool wanted = (shard.primary.life == life && !shard.brought) ||
+                        (shard.backup && shard.backup->life == life && shard.filled && shard.since == 0);
+    return view.networks.empty() || slice.holding.version != view.networks.at(0).version || !wanted;
   });
   for (auto& slice : server->kept) slice.holding.view = view.number;
   server->view = view;

@@ -34,10 +34,11 @@ auto fields(const T& value) {
     const auto& [a] = value;
     return std::tie(a);
   } else if constexpr (kOneOf<T, Welcome, Life, GradientId, Done, Pull, Reduced, Scale, Address, Layout, BatchChange,
-                              PiecesHeld, Elsewhere, View::Seat, Host, ServerView::Network, Recall, Wanted>) {
+                              PiecesHeld, Elsewhere, View::Seat, Host, ServerView::Network, Recall>) {
     const auto& [a, b] = value;
     return std::tie(a, b);
-  } else if constexpr (kOneOf<T, Opened, BlockValues, Leaving, Range, Hello, OrderDone, Turned, Parameters, Measured>) {
+  } else if constexpr (kOneOf<T, Opened, BlockValues, Leaving, Range, Hello, OrderDone, Turned, Parameters, Measured,
+                              Wanted>) {
     const auto& [a, b, c] = value;
     return std::tie(a, b, c);
   } else if constexpr (kOneOf<T, FirstValues, Open, Enclosed, Assign, Post, ServerAccount, SGD, View::Network,
@@ -48,10 +49,10 @@ auto fields(const T& value) {
                               LedgerStanding, Mean, BackupNews, ServerView::Shard>) {
     const auto& [a, b, c, d, e] = value;
     return std::tie(a, b, c, d, e);
-  } else if constexpr (kOneOf<T, Contribution, ScheduleOptions, RMSProp, Standing, Piece, Holding, View, Attend>) {
+  } else if constexpr (kOneOf<T, Contribution, ScheduleOptions, RMSProp, Standing, Piece, Holding, View>) {
     const auto& [a, b, c, d, e, f] = value;
     return std::tie(a, b, c, d, e, f);
-  } else if constexpr (kOneOf<T, Report, ServerView>) {
+  } else if constexpr (kOneOf<T, Report, ServerView, Attend>) {
     const auto& [a, b, c, d, e, f, g] = value;
     return std::tie(a, b, c, d, e, f, g);
   } else if constexpr (kOneOf<T, ContainerAccount>) {
@@ -270,13 +271,13 @@ std::vector<JobMessage> job_messages() {
       View{5, 4, 2, 1, {{2, "one:7070"}, {3, "two:7070"}}, {{40, standing(), {0, 0}, layout()}}},
       server_view(),
       ServerView{.number = 1, .shards = {{{3, "one:7070"}, {}}}},
-      Attend{server_view(), 4, 2, {{3, 1, 2, 4, 40, standing()}}, 500, "server 1 is gone"},
+      Attend{server_view(), 4, 2, {{3, 1, 2, 4, 40, standing()}}, 500, "server 1 is gone", 3},
       Attend{},
       BackupNews{5, 1, 77, 2, "it is gone"},
       Recall{5, "server 1 is gone"},
       AskServers{},
       AskServers{{{0, 1, 2, 4, 40, {}}}},
-      Wanted{1, 40},
+      Wanted{1, 40, 5},
       Mean{1, 40, 7, 0.5, 3},
       Filled{5}};
   for (auto& message : messages()) all.emplace_back(Post{1, kReplica, kShard, std::move(message)});

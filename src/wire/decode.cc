@@ -614,8 +614,8 @@ ServerView get(const pb::ServerView& in, Doubt& doubt) {
 }
 
 Attend get(const pb::Attend& in, Doubt& doubt) {
-  Attend attend{{}, in.laid_down(),        in.laid_revision(), get_all<Holding>(in.holdings(), doubt),
-                {}, doubt.reason(in.why())};
+  Attend attend{{}, in.laid_down(),         in.laid_revision(), get_all<Holding>(in.holdings(), doubt),
+                {}, doubt.reason(in.why()), in.networks()};
   if (in.has_serves()) attend.serves = get(in.serves(), doubt);
   if (in.has_checkpoint()) attend.checkpoint = in.checkpoint();
   return attend;
@@ -637,7 +637,7 @@ Filled get(const pb::Filled& in, Doubt&) { return {in.network()}; }
 
 AskServers get(const pb::AskServers& in, Doubt& doubt) { return {get_all<Holding>(in.has(), doubt)}; }
 
-Wanted get(const pb::Wanted& in, Doubt&) { return {in.network(), in.version()}; }
+Wanted get(const pb::Wanted& in, Doubt&) { return {in.network(), in.version(), in.view()}; }
 
 JobMessage get(const pb::JobMessage& in, Doubt& doubt) {
   switch (in.kind_case()) {

@@ -592,6 +592,7 @@ void put(const Attend& attend, pb::JobMessage* message) {
   for (const auto& holding : attend.holdings) put(holding, out->add_holdings());
   if (attend.checkpoint) out->set_checkpoint(*attend.checkpoint);
   out->set_why(cut(attend.why));
+  out->set_networks(attend.networks);
 }
 
 void put(const BackupNews& news, pb::JobMessage* message) {
@@ -627,6 +628,7 @@ void put(const Filled& filled, pb::JobMessage* message) { message->mutable_fille
 void put(const Wanted& wanted, pb::JobMessage* message) {
   message->mutable_wanted()->set_network(wanted.network);
   message->mutable_wanted()->set_version(wanted.version);
+  message->mutable_wanted()->set_view(wanted.view);
 }
 
 }  // namespace

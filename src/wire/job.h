@@ -370,6 +370,7 @@ struct Attend {
   std::vector<Holding> holdings{};      // what it has of it
   std::optional<Version> checkpoint{};  // the newest that it could go on from
   std::string why;
+  std::uint32_t networks = 0;  // of the job, also those that it had no part of
 };
 
 // A primary to the coordinator: its backup is lost, or it is filled.
@@ -396,6 +397,7 @@ struct AskServers {
 struct Wanted {
   std::uint32_t network = 0;
   Version version = 0;
+  std::uint64_t view = 0;  // of which it is, as the coordinator counts
 };
 
 // A primary to its backup: the mean gradient of a block, from which it makes the version; the payload is the mean.
