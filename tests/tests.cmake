@@ -9,6 +9,7 @@ endif()
 
 # The includes against the table of layers; the README's code against the example.
 yoke_test(house_test ${CMAKE_SOURCE_DIR}/tests/layers_test.cc ${CMAKE_SOURCE_DIR}/tests/readme_test.cc)
+target_compile_definitions(house_test PRIVATE YOKE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" YOKE_BINARY_DIR="${CMAKE_BINARY_DIR}")
 
 add_test(NAME format COMMAND ${CMAKE_SOURCE_DIR}/scripts/format --check)
 
@@ -61,10 +62,10 @@ set_tests_properties(fault_proxy chaos PROPERTIES TIMEOUT 300 RUN_SERIAL ON)
 # layers that have threads, or that run in them.
 get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
 list(FILTER targets INCLUDE REGEX "_test$")
-list(FILTER targets EXCLUDE REGEX "^(house|torch)")
+list(FILTER targets EXCLUDE REGEX "^(house|torch|cli|planted)")
 foreach(test ${targets})
   set(kinds asan)
-  if(test MATCHES "^(core|transport|cluster|data|train)_test$")
+  if(test MATCHES "^(core|transport|collective|cluster|data|train)_test$")
     list(APPEND kinds tsan)
   endif()
   foreach(kind ${kinds})

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 
+#include "checkpoint/corrupt.h"
 #include "checkpoint/model_file.h"
 
 namespace yoke::checkpoint {
 namespace {
-
-Error corrupt(std::string why) { return {Code::corrupt, std::move(why)}; }
 
 std::string in_words(const ArrayName& name) {
   auto words = fmt::format("'{}'", printable(name.slot));

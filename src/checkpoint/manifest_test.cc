@@ -10,7 +10,7 @@
 namespace yoke::checkpoint {
 namespace {
 
-Manifest sample() {
+Manifest sample_manifest() {
   Manifest manifest;
   manifest.version = 500;
   NetworkFacts network;
@@ -40,7 +40,7 @@ Manifest sample() {
 }
 
 TEST(Manifest, ComesBackAsItWas) {
-  const auto before = sample();
+  const auto before = sample_manifest();
   const auto text = to_json(before);
   ASSERT_TRUE(text.ok()) << text.error().message;
   const auto after = parse_manifest(*text);
@@ -70,7 +70,7 @@ TEST(Manifest, ComesBackAsItWas) {
 
 TEST(Manifest, WhatCouldNotBeReadAgainIsNotWritten) {
   const auto expect_refused = [](auto change) {
-    auto manifest = sample();
+    auto manifest = sample_manifest();
     change(manifest);
     EXPECT_EQ(to_json(manifest).error().code, Code::invalid_argument);
   };
@@ -88,7 +88,7 @@ TEST(Manifest, WhatCouldNotBeReadAgainIsNotWritten) {
 class HostileManifest : public testing::Test {
  protected:
   static nlohmann::ordered_json good() {
-    auto json = nlohmann::ordered_json::parse(*to_json(sample()));
+    auto json = nlohmann::ordered_json::parse(*to_json(sample_manifest()));
     json.erase("sum");
     return json;
   }

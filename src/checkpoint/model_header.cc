@@ -6,13 +6,12 @@
 #include <cstring>
 #include <tuple>
 
+#include "checkpoint/corrupt.h"
 #include "checkpoint/header_json.h"
 #include "checkpoint/model_file.h"
 
 namespace yoke::checkpoint {
 namespace {
-
-Error corrupt(std::string why) { return {Code::corrupt, std::move(why)}; }
 
 // One tensor after another, from the first byte to the last, each as long as its shape says.
 Status check_cover(const std::vector<TensorInfo>& tensors, std::uint64_t data_bytes) {

@@ -8,7 +8,7 @@
 namespace yoke::checkpoint {
 namespace {
 
-PartList sample() {
+PartList sample_list() {
   PartList list{500, 1, 2, {}, {{0, "w", 0, 500}, {1, "w", 3, 0}}};
   list.files = {
       {Kind::values, 1000, 0xab, {{{0, "w"}, "w[5:10]", 5, 10, 1}, {{1, "w"}, "network1.w", 0, 10, 2}}},
@@ -17,7 +17,7 @@ PartList sample() {
 }
 
 TEST(PartList, ComesBackAsItWas) {
-  const auto before = sample();
+  const auto before = sample_list();
   const auto text = to_json(before);
   ASSERT_TRUE(text.ok()) << text.error().message;
   const auto after = parse_part_list(*text);
@@ -38,7 +38,7 @@ TEST(PartList, ComesBackAsItWas) {
 TEST(PartList, WhatHasNoPlaceInOneIsRefused) {
   const auto expect_refused = [](const std::string& place, const nlohmann::ordered_json& value,
                                  const std::string& words) {
-    auto json = nlohmann::ordered_json::parse(*to_json(sample()));
+    auto json = nlohmann::ordered_json::parse(*to_json(sample_list()));
     json.erase("sum");
     json[nlohmann::ordered_json::json_pointer(place)] = value;
     expect_error(parse_part_list(with_sum(json)), Code::corrupt, {words});

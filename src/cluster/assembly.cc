@@ -12,12 +12,12 @@
 namespace yoke::cluster {
 namespace {
 
-constexpr auto kDial = std::chrono::milliseconds(500);  // for a host to say whether anybody listens
-constexpr auto kLook = std::chrono::milliseconds(25);
-constexpr auto kSlow = std::chrono::seconds(10);           // for a member that lives to come
-constexpr auto kCut = std::chrono::milliseconds(1500);     // for one that had been silent for long already
-constexpr auto kStalled = std::chrono::seconds(10);        // without a piece that was promised
-constexpr std::uint64_t kCredit = std::uint64_t{1} << 40;  // members hand on all that there is
+constexpr auto kDialMember = std::chrono::milliseconds(500);  // for a host to say whether anybody listens
+constexpr auto kLookForOthers = std::chrono::milliseconds(25);
+constexpr auto kSlow = std::chrono::seconds(10);                 // for a member that lives to come
+constexpr auto kCut = std::chrono::milliseconds(1500);           // for one that had been silent for long already
+constexpr auto kStalled = std::chrono::seconds(10);              // without a piece that was promised
+constexpr std::uint64_t kMemberCredit = std::uint64_t{1} << 40;  // members hand on all that there is
 
 using transport::Loop;
 
@@ -143,7 +143,7 @@ Result<transport::ConnectionPtr> Assembly::reach(Links::Lock& lock, const std::s
       settings.incarnation = own.incarnation;
       connection = transport::adopt(*links_.loop, *fd, *address, settings, *this);
       connection->note = std::make_shared<Guest>();
-      connection->grant(kCredit);
+      connection->grant(kMemberCredit);
     });
   lock.lock();
   if (!fd) return fd.error();
@@ -192,13 +192,13 @@ Result<wire::View> Assembly::agree(Links::Lock& lock, Time give_up) {
       }
       if (own || (last.code != Code::missing && last.code != Code::timed_out)) break;
     }
-    links_.wake.wait_for(lock, kLook);
+    links_.wake.wait_for(lock, kLookForOthers);
   }
   return last;
 }
 
 Result<wire::View> Assembly::follow(Links::Lock& lock, const wire::View::Seat& seat, bool known, Time give_up) {
-  auto reached = reach(lock, seat.listens, kDial);
+  auto reached = reach(lock, seat.listens, kDialMember);
   if (!reached) return reached.error();
   asked_ = reached->get();
   state_ = State::following;
@@ -248,7 +248,7 @@ Result<wire::View> Assembly::lead(Links::Lock& lock, Time give_up) {
         if (!guest.down || guest.newcomer) continue;
         called.erase(it);
       }
-      auto reached = reach(lock, seat.listens, kDial);
+      auto reached = reach(lock, seat.listens, kDialMember);
       if (reached) {  // it may not know yet
         called[seat.replica] = *reached;
         links_.loop->post([connection = *reached, said = wire::encode(wire::Elsewhere{view_.number, said_listens_})] {
@@ -262,7 +262,7 @@ Result<wire::View> Assembly::lead(Links::Lock& lock, Time give_up) {
       view = decide(dead);
       if (view || view.error().code != Code::timed_out) break;
     }
-    if (missing) links_.wake.wait_for(lock, kLook);
+    if (missing) links_.wake.wait_for(lock, kLookForOthers);
   }
   if (view) tell(lock, *view);  // at once: who comes from now on was not reckoned with, and waits for the next
   std::vector<transport::ConnectionPtr> connections;
@@ -384,7 +384,7 @@ Result<std::shared_ptr<Inheritance>> Assembly::exchange(Links::Lock& lock, const
   if (sources.contains(place))
     for (std::uint32_t other = 0; other < view.members.size(); ++other) {
       if (other == place) continue;
-      auto reached = reach(lock, view.members[other].listens, kDial);
+      auto reached = reach(lock, view.members[other].listens, kDialMember);
       if (!reached) return reached.error();
       handing_on_.push_back(*reached);
       links_.loop->post([connection = *reached, pieces = std::move(out[other]), number = view.number] {
@@ -406,7 +406,7 @@ Result<std::shared_ptr<Inheritance>> Assembly::exchange(Links::Lock& lock, const
     if (Loop::now() >= give_up || Loop::now() - silent_since > kStalled)
       return Error{Code::timed_out, "what others were to hand on did not come"};
     if (links_.lost) return links_.lost->error;
-    links_.wake.wait_for(lock, kLook);
+    links_.wake.wait_for(lock, kLookForOthers);
   }
   std::move(arriving_[view.number].pieces.begin(), arriving_[view.number].pieces.end(), std::back_inserter(taken));
   arriving_.erase(view.number);
@@ -447,7 +447,7 @@ void Assembly::on_up(transport::Connection& connection, const std::string& intro
   auto guest = std::make_shared<Guest>();
   guest->identity = std::move(*decoded);
   connection.note = std::move(guest);
-  connection.grant(kCredit);
+  connection.grant(kMemberCredit);
 }
 
 Result<transport::Sink> Assembly::on_announced(transport::Connection& connection, const transport::Incoming& message) {

@@ -25,6 +25,8 @@ namespace yoke::cluster {
 
 // Why training is stopped where nobody is left to train: so that what there is can be kept.
 inline constexpr const char* kEndsEarly = "the job ends early";
+// For the last checkpoint of a job to reach the disk.
+inline constexpr auto kLastCheckpoint = std::chrono::seconds(60);
 
 class Checkpointer {
  public:

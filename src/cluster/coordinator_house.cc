@@ -15,7 +15,7 @@ using wire::Role;
 constexpr auto kTick = std::chrono::milliseconds(100);
 constexpr auto kProbe = std::chrono::seconds(1);  // for a host to say whether anybody listens
 constexpr auto kStoreAgain = std::chrono::milliseconds(500);
-constexpr auto kFarewell = std::chrono::seconds(3);  // for all to hear that it is over
+constexpr auto kFarewellToAll = std::chrono::seconds(3);  // for all to hear that it is over
 
 }  // namespace
 
@@ -154,7 +154,7 @@ void CoordinatorHouse::give_up(const std::string& why) {
 
 void CoordinatorHouse::end(Status status) {
   ending_ = std::move(status);
-  farewell_ = loop_.after(kFarewell, [this] {
+  farewell_ = loop_.after(kFarewellToAll, [this] {
     if (options_.ended) options_.ended(*ending_);
   });
   if (guests_.empty() && options_.ended) options_.ended(*ending_);

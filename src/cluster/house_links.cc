@@ -16,7 +16,7 @@ namespace {
 
 using wire::Role;
 
-constexpr auto kDial = std::chrono::seconds(1);
+constexpr auto kDialFirstHouse = std::chrono::seconds(1);
 
 // The address of this end of a connection: where a server that listens everywhere is reached.
 std::string own_host(int fd) {
@@ -61,9 +61,9 @@ void House::dial_again(Duration pause) {
     };
     rest(pause);
     while (!stop.stop_requested()) {
-      if (const auto fd = transport::dial(*address, credentials, kDial))
+      if (const auto fd = transport::dial(*address, credentials, kDialFirstHouse))
         return post([this, fd = *fd] { adopt_link(fd); });
-      rest(kDial);  // it may have failed at once
+      rest(kDialFirstHouse);  // it may have failed at once
     }
   });
 }
@@ -137,8 +137,8 @@ void House::link_down(transport::Connection& connection, const transport::Failur
   if (&connection != dialled_) return;
   dialled_ = nullptr;
   if (ending_ || forming_) return;
-  if (lodges()) return dial_again(kDial);  // one that has us still will have noticed by and by
-  if (containers_.at("").server) return;   // it hears of its channel's end, and says what that means
+  if (lodges()) return dial_again(kDialFirstHouse);  // one that has us still will have noticed by and by
+  if (containers_.at("").server) return;             // it hears of its channel's end, and says what that means
   if (formed_ || options_.coordinated) return options_.lost(failure.text);
   ending_ = Error{Code::peer_down, failure.text};
   consider_the_end();

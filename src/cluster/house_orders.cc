@@ -11,7 +11,7 @@
 namespace yoke::cluster {
 namespace {
 
-using Kind = wire::Order::Kind;
+using OrderKind = wire::Order::Kind;
 
 constexpr std::size_t kMostCaptures = 64;
 constexpr const char* kNotThere = "it has no such container";
@@ -39,17 +39,17 @@ void House::on_order(transport::Connection& connection, const wire::Identity& ke
   // Whoever has only the secret of one container is the keeper of that one.
   if (!keeper.job.empty() && order.container != keeper.job)
     return answer(fmt::format("a keeper of container {} has no say in others", keeper.job));
-  if (order.kind == Kind::checkpoint || order.kind == Kind::drain) return on_order_to_job(connection, order);
+  if (order.kind == OrderKind::checkpoint || order.kind == OrderKind::drain) return on_order_to_job(connection, order);
   if (!lodges()) return answer("this server hosts one job and has no containers: `yoke serve` has");
-  if (order.kind == Kind::list) return connection.send(wire::encode(list(order.container)));
+  if (order.kind == OrderKind::list) return connection.send(wire::encode(list(order.container)));
   if (order.token == 0) return answer("an order has a token, which is not 0");
-  if (order.kind == Kind::snapshot && !first()) {
+  if (order.kind == OrderKind::snapshot && !first()) {
     const Wanted wanted{order.container, order.token};
     if (!asked_.try_emplace(wanted, connection.shared_from_this()).second) return answer("it was asked for already");
     return hand_over(wanted);
   }
   if (!first()) return answer("the first server gives the orders: ask there");
-  if (order.kind == Kind::stop) {
+  if (order.kind == OrderKind::stop) {
     if (!order.container.empty()) return answer("the servers are stopped as a whole");
     answer("");
     for (const auto& [shard, link] : links_) link.connection->send(wire::encode(order));
@@ -57,7 +57,7 @@ void House::on_order(transport::Connection& connection, const wire::Identity& ke
   }
   if (orders_.contains(order.token)) return answer("there is an order with this token already");
   const auto it = containers_.find(order.container);
-  if (order.kind == Kind::remove) {
+  if (order.kind == OrderKind::remove) {
     const auto clients = it != containers_.end() && it->second.server ? it->second.server->clients() : 0;
     if (clients > 0 && !order.force)
       return answer(fmt::format("container {} has {} client{}: wait until they have gone, or say --force",
@@ -66,7 +66,7 @@ void House::on_order(transport::Connection& connection, const wire::Identity& ke
     return remove_everywhere(order.container, order);
   }
   if (it == containers_.end()) return answer(unknown(order.container));
-  if (order.kind == Kind::save) {
+  if (order.kind == OrderKind::save) {
     if (!all_there())
       return answer(
           fmt::format("{} of {} servers are there: all have to save the same version, so nothing is saved until they "
@@ -95,7 +95,7 @@ void House::on_order_to_job(transport::Connection& connection, const wire::Order
   if (it == containers_.end()) return answer(Error{Code::refused, unknown(order.container)});
   const auto& server = it->second.server;
   if (!server || server->ending()) return answer(Error{Code::refused, "nothing is being trained now"});
-  if (order.kind == Kind::checkpoint) return server->checkpoint(answer);
+  if (order.kind == OrderKind::checkpoint) return server->checkpoint(answer);
   server->drain(order.replica, "it was drained", answer);
 }
 
@@ -116,17 +116,17 @@ void House::on_passed_on(wire::ShardId from, const wire::Order& order) {
       link->second.connection->send(wire::encode(wire::OrderDone{token, status ? "" : status.error().message}));
   };
   if (first()) {  // another house is being stopped, and takes its part of every container with it
-    if (order.kind != Kind::stop) return;
+    if (order.kind != OrderKind::stop) return;
     if (const auto link = links_.find(from); link != links_.end()) link->second.leaving = true;
     return stop_jobs(fmt::format("server {} was told to end", from));
   }
-  if (order.kind == Kind::save) return save(order.container, answer);
-  if (order.kind == Kind::remove) {
+  if (order.kind == OrderKind::save) return save(order.container, answer);
+  if (order.kind == OrderKind::remove) {
     if (!containers_.contains(order.container)) return answer(Error{Code::missing, kNotThere});
     return remove(order.container, [answer] { answer({}); });
   }
-  if (order.kind == Kind::stop) return stop("the servers were told to end");
-  if (order.kind != Kind::snapshot) return;
+  if (order.kind == OrderKind::stop) return stop("the servers were told to end");
+  if (order.kind != OrderKind::snapshot) return;
   if (captures_.size() >= kMostCaptures) captures_.erase(captures_.begin());  // of a keeper who never came
   const Wanted wanted{order.container, order.token};
   captures_[wanted] = capture(order.container);
@@ -137,7 +137,7 @@ void House::on_passed_on(wire::ShardId from, const wire::Order& order) {
 
 void House::save_everywhere(const std::string& name, std::uint64_t token) {
   auto& order = orders_[token];
-  const wire::Order to_others{Kind::save, name, false, token};
+  const wire::Order to_others{OrderKind::save, name, false, token};
   for (const auto& [shard, link] : links_) {
     order.waiting.insert(shard);
     link.connection->send(wire::encode(to_others));

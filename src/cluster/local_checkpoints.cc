@@ -7,11 +7,6 @@
 #include "cluster/terms.h"
 
 namespace yoke::cluster {
-namespace {
-
-constexpr auto kLastOne = std::chrono::seconds(60);  // for the last checkpoint of a job to reach the disk
-
-}  // namespace
 
 // The values of what is gone on from, into the chief's places; and what the optimizer remembers.
 Status LocalCluster::load(const Places& places) {
@@ -113,7 +108,7 @@ void LocalCluster::wind_up() {
 void LocalCluster::await_disk() {
   if (options_.checkpointer) options_.checkpointer->hurry();
   Lock lock(mutex_);
-  const auto give_up = now() + kLastOne;
+  const auto give_up = now() + kLastCheckpoint;
   while (sequencer_.checkpointing() && now() < give_up) wake_.wait_for(lock, give_up - now());
 }
 

@@ -7,6 +7,7 @@
 #include "cluster/identity.h"
 #include "cluster/layout_difference.h"
 #include "cluster/pinned_values.h"
+#include "cluster/wrong.h"
 #include "wire/codec.h"
 
 namespace yoke::cluster {
@@ -38,11 +39,9 @@ bool may_say(Role role, bool from_first, const wire::Message& message) {
   const auto is = [&]<class... T>(std::variant<T...>*) { return (std::holds_alternative<T>(message) || ...); };
   if (role == Role::replica) return is(static_cast<std::variant<Hello, Push, Pull>*>(nullptr));
   if (role != Role::server) return false;
-  return from_first ? is(static_cast<std::variant<Record, Scale, Commit, Fence>*>(nullptr))
+  return from_first ? is(static_cast<std::variant<Record, Scale, Commit, Fence, Forecast>*>(nullptr))
                     : is(static_cast<std::variant<Report, Measured, Reduced, PartSaved>*>(nullptr));
 }
-
-Error wrong(std::string what) { return {Code::corrupt, std::move(what)}; }
 
 }  // namespace
 
@@ -371,7 +370,6 @@ Status Server::on(Peer& peer, wire::Post& post, transport::Bytes payload) {
   }
   it->second->receive(from, std::move(post.message), std::move(payload));
   if (!began_ && it->second->tally().assigned() > 0) began_ = now();
-  if (over() && !over_) over_ = now();
   consider_a_checkpoint();
   return {};
 }
@@ -469,6 +467,7 @@ void Server::expect_no_more(Duration waited) {
 
 void Server::send(std::uint32_t network, const wire::Address& from, const wire::Address& to,
                   const wire::Message& message) {
+  if (network == 0 && !over_ && std::holds_alternative<wire::Done>(message)) over_ = now();
   Peer* peer = to.role == wire::Address::Role::replica ? replica(to.id)
                : to.role == wire::Address::Role::shard ? server(to.id)
                                                        : server(0);

@@ -9,8 +9,7 @@
 namespace yoke::cluster {
 namespace {
 
-constexpr auto kLastOne = std::chrono::seconds(60);  // for the last checkpoint of a job to reach the disk
-constexpr auto kLook = std::chrono::milliseconds(5);
+constexpr auto kLookAtDisk = std::chrono::milliseconds(5);
 
 }  // namespace
 
@@ -62,7 +61,7 @@ bool Server::has_to_wait_for_checkpoint() {
   if (!checkpointer || !checkpointer->writes() || waited_) return false;
   if (!checkpoint_wait_until_) {
     checkpointer->hurry();
-    checkpoint_wait_until_ = transport::Loop::now() + kLastOne;
+    checkpoint_wait_until_ = transport::Loop::now() + kLastCheckpoint;
     // Nobody trains any more: what there is, is kept. Networks that follow the first are left where they are.
     if (first() && began_)
       for (const auto& [index, network] : networks_) network->stop(kEndsEarly);
@@ -76,7 +75,7 @@ bool Server::has_to_wait_for_checkpoint() {
 }
 
 void Server::await_checkpoint() {
-  checkpoint_wait_ = premises_.loop.after(kLook, [this] {
+  checkpoint_wait_ = premises_.loop.after(kLookAtDisk, [this] {
     if (has_to_wait_for_checkpoint()) return await_checkpoint();
     waited_ = true;
     const auto status = *std::exchange(end_after_checkpoint_, std::nullopt);

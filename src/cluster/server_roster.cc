@@ -13,7 +13,7 @@ namespace {
 
 using wire::Role;
 
-constexpr auto kFarewell = std::chrono::seconds(2);
+constexpr auto kFarewellToPeers = std::chrono::seconds(2);
 constexpr auto kOthersMayCome = std::chrono::seconds(5);
 constexpr auto kSilent = std::chrono::seconds(3);  // of a connection on which heartbeats should come more often
 
@@ -296,7 +296,7 @@ void Server::end(Status status) {
     peer->connection->finish("the job is over");
   }
   if (peers_.empty()) return farewell();
-  farewell_ = premises_.loop.after(kFarewell, [this] { farewell(); });
+  farewell_ = premises_.loop.after(kFarewellToPeers, [this] { farewell(); });
 }
 
 void Server::farewell() {

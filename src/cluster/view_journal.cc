@@ -26,8 +26,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format is little endian");
 
-constexpr std::string_view kMagic = "YOKEVIEW", kName = "views.journal";
-constexpr std::size_t kNumber = sizeof(std::uint64_t), kHead = kMagic.size() + 2 * kNumber;
+constexpr std::string_view kEntryMagic = "YOKEVIEW", kName = "views.journal";
+constexpr std::size_t kNumber = sizeof(std::uint64_t), kHead = kEntryMagic.size() + 2 * kNumber;
 constexpr std::size_t kRewriteAt = 1u << 20;
 
 std::uint64_t sum_of(std::string_view text) {
@@ -45,7 +45,7 @@ std::uint64_t number_at(std::string_view text, std::size_t at) {
 }
 
 std::string encode(const ViewStore::Stored& view) {
-  std::string entry(kMagic);
+  std::string entry(kEntryMagic);
   put(entry, view.revision);
   put(entry, view.bytes.size());
   entry += view.bytes;
@@ -55,15 +55,15 @@ std::string encode(const ViewStore::Stored& view) {
 
 // The one that the text begins with, if it is whole.
 std::optional<ViewStore::Stored> decode(std::string_view text) {
-  if (text.size() < kHead + kNumber || !text.starts_with(kMagic)) return {};
-  const auto revision = number_at(text, kMagic.size()), length = number_at(text, kMagic.size() + kNumber);
+  if (text.size() < kHead + kNumber || !text.starts_with(kEntryMagic)) return {};
+  const auto revision = number_at(text, kEntryMagic.size()), length = number_at(text, kEntryMagic.size() + kNumber);
   if (revision == 0 || length > kMaxViewBytes || length > text.size() - kHead - kNumber) return {};
   if (sum_of(text.substr(0, kHead + length)) != number_at(text, kHead + length)) return {};
   return ViewStore::Stored{std::string(text.substr(kHead, length)), revision};
 }
 
 bool has_whole_entry(std::string_view text) {
-  for (auto at = text.find(kMagic); at != text.npos; at = text.find(kMagic, at + 1))
+  for (auto at = text.find(kEntryMagic); at != text.npos; at = text.find(kEntryMagic, at + 1))
     if (decode(text.substr(at))) return true;
   return false;
 }

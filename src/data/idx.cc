@@ -43,7 +43,7 @@ struct Labelled {
   std::string images_file, labels_file;
 };
 
-Result<Idx> read(const std::string& file, IdxKind kind) {
+Result<Idx> read_idx(const std::string& file, IdxKind kind) {
   auto bytes = read_file(file);
   if (!bytes) return bytes.error();
   auto idx = parse_idx(std::move(*bytes), kind);
@@ -56,9 +56,9 @@ Result<Labelled> read_part(const std::string& folder, const std::string& prefix,
   if (!images_file) return images_file.error();
   auto labels_file = find(folder, prefix + "-labels-idx1-ubyte", remedy);
   if (!labels_file) return labels_file.error();
-  auto images = read(*images_file, IdxKind::images);
+  auto images = read_idx(*images_file, IdxKind::images);
   if (!images) return images.error();
-  auto labels = read(*labels_file, IdxKind::labels);
+  auto labels = read_idx(*labels_file, IdxKind::labels);
   if (!labels) return labels.error();
   if (labels->extents[0] != images->extents[0]) {
     return within(*labels_file, corrupt(fmt::format("{} labels for the {} images of {}", labels->extents[0],

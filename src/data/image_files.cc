@@ -22,7 +22,7 @@ struct Close {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-Result<Pixels> read(const std::string& file, Read what) {
+Result<Pixels> read_either(const std::string& file, Read what) {
   const std::unique_ptr<std::FILE, Close> stream(std::fopen(file.c_str(), "rb"));
   if (!stream) return Error{Code::missing, fmt::format("{}: {}", file, std::strerror(errno))};
   std::array<char, kPng.size()> bytes{};
@@ -59,8 +59,8 @@ float mixed(float a, float b, float part) { return a + (b - a) * part; }
 
 }  // namespace
 
-Result<Pixels> read_image(const std::string& file) { return read(file, Read::all); }
-Result<Pixels> read_image_header(const std::string& file) { return read(file, Read::header); }
+Result<Pixels> read_image(const std::string& file) { return read_either(file, Read::all); }
+Result<Pixels> read_image_header(const std::string& file) { return read_either(file, Read::header); }
 
 Status check_size(const Pixels& header) {
   if (std::uint64_t{header.height} * header.width <= kMaxPixels) return {};

@@ -13,17 +13,16 @@
 #include "data/image_source.h"
 #include "data/split.h"
 #include "data/test_share.h"
+#include "data/wrong.h"
 
 namespace yoke::data {
 namespace {
 
-constexpr std::uint64_t kTestSeed = 0x7e57;
+constexpr std::uint64_t kTestImagesSeed = 0x7e57;
 constexpr std::uint64_t kMaxScaledSide = 4096;
 
-Error wrong(const std::string& what, const std::string& why) { return {Code::invalid_argument, what + ": " + why}; }
-
 // Whether a model with this schema takes images as they are read here.
-Status check_like(const Schema& like) {
+Status check_like_images(const Schema& like) {
   const auto side = [&](std::size_t i) { return like.shape[i] >= 1 && like.shape[i] <= UINT16_MAX; };
   const bool image =
       !like.tokens && like.shape.size() == 3 && (like.shape[0] == 1 || like.shape[0] == 3) && side(1) && side(2);
@@ -95,7 +94,7 @@ Status draw_test(const std::string& folder, const std::vector<ClassFolder>& clas
     spare_so_far = spare_of(spare_so_far, one);
     // What is due up to this class, rounded, less what was taken: so the rounding of classes does not add up.
     const auto due = spare == 0 ? 0 : (2 * *wanted * spare_so_far + spare) / (2 * spare);
-    const auto [rest, drawn] = draw(std::move(samples), due - std::exchange(taken, due), kTestSeed);
+    const auto [rest, drawn] = draw(std::move(samples), due - std::exchange(taken, due), kTestImagesSeed);
     opened.train.insert(opened.train.end(), rest.begin(), rest.end());
     opened.test.insert(opened.test.end(), drawn.begin(), drawn.end());
   }
@@ -110,7 +109,7 @@ std::string short_name(const std::string& folder) {
 }  // namespace
 
 Result<Opened> open_images(const std::string& folder, const OpenOptions& options, const Schema* like) {
-  if (auto good = like != nullptr ? check_like(*like) : check_scaling(options); !good) return good.error();
+  if (auto good = like != nullptr ? check_like_images(*like) : check_scaling(options); !good) return good.error();
   const auto folders = find_images(folder);
   if (!folders) return folders.error();
   if (like == nullptr && folders->train.size() < 2) {

@@ -14,44 +14,44 @@ namespace {
 constexpr std::size_t kLongest = 64;          // characters of a number; 17 digits tell all doubles apart
 constexpr double kLargestInteger = 0x1.0p53;  // above it doubles leave integers out
 
-struct Read {
+struct Parsed {
   bool number = false, in_range = false;
   double value = 0;
 };
 
-Read read(std::string_view field) {
+Parsed parse(std::string_view field) {
   if (field.starts_with('+') && !field.starts_with("+-")) field.remove_prefix(1);
-  Read read;
-  const auto [stop, failure] = std::from_chars(field.data(), field.data() + field.size(), read.value);
-  read.number = failure != std::errc::invalid_argument && stop == field.data() + field.size();
-  read.in_range = failure == std::errc();
-  return read;
+  Parsed parsed;
+  const auto [stop, failure] = std::from_chars(field.data(), field.data() + field.size(), parsed.value);
+  parsed.number = failure != std::errc::invalid_argument && stop == field.data() + field.size();
+  parsed.in_range = failure == std::errc();
+  return parsed;
 }
 
-Error wrong(std::string_view field, const char* why) {
+Error wrong_number(std::string_view field, const char* why) {
   return {Code::corrupt, fmt::format("{} {}", shown(field), why)};
 }
 
 }  // namespace
 
-bool looks_like_number(std::string_view field) { return read(field).number; }
+bool looks_like_number(std::string_view field) { return parse(field).number; }
 
 Result<double> parse_number(std::string_view field) {
   if (field.empty()) return Error{Code::corrupt, "the field is empty"};
-  const auto [number, in_range, value] = read(field);
-  if (!number) return wrong(field, "is no number");
-  if (field.size() > kLongest) return wrong(field, "is too long for a number");
-  if (!in_range) return wrong(field, "is out of range for a number");
-  if (!std::isfinite(value)) return wrong(field, "is not finite");
-  if (std::fabs(value) > std::numeric_limits<float>::max()) return wrong(field, "is out of range for a number");
+  const auto [number, in_range, value] = parse(field);
+  if (!number) return wrong_number(field, "is no number");
+  if (field.size() > kLongest) return wrong_number(field, "is too long for a number");
+  if (!in_range) return wrong_number(field, "is out of range for a number");
+  if (!std::isfinite(value)) return wrong_number(field, "is not finite");
+  if (std::fabs(value) > std::numeric_limits<float>::max()) return wrong_number(field, "is out of range for a number");
   return value;
 }
 
 Result<std::string> parse_integer(std::string_view field) {
   const auto value = parse_number(field);
   if (!value) return value.error();
-  if (*value != std::trunc(*value)) return wrong(field, "is no integer");
-  if (std::fabs(*value) > kLargestInteger) return wrong(field, "is out of range for an integer");
+  if (*value != std::trunc(*value)) return wrong_number(field, "is no integer");
+  if (std::fabs(*value) > kLargestInteger) return wrong_number(field, "is out of range for an integer");
   return std::to_string(static_cast<std::int64_t>(*value));
 }
 

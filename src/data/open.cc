@@ -18,11 +18,10 @@
 #include "data/known_sets.h"
 #include "data/split.h"
 #include "data/text.h"
+#include "data/wrong.h"
 
 namespace yoke::data {
 namespace {
-
-Error wrong(const std::string& why) { return {Code::invalid_argument, why}; }
 
 Result<Opened> idx(const std::string& place, const OpenOptions&, const Schema* like) {
   return open_idx(place, "the four files are named as MNIST's", like);

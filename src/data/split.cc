@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "data/file.h"
+#include "data/wrong.h"
 
 namespace yoke::data {
 namespace {
@@ -18,8 +19,6 @@ constexpr double kMaxShare = 0.9;
 constexpr std::string_view kFolds = "kfold:";
 
 using Samples = std::vector<std::uint64_t>;
-
-Error wrong(const std::string& why) { return {Code::invalid_argument, why}; }
 
 // Fisher and Yates, with numbers of our own: std::shuffle gives another order with every library.
 void shuffle(Samples& samples, std::uint64_t seed) {

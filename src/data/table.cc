@@ -10,16 +10,16 @@ namespace yoke::data {
 namespace {
 
 constexpr std::size_t kMaxColumns = 100'000;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::string_view kByteOrderMarkInUtf8 = "\xef\xbb\xbf";
 
-Error wrong(std::uint64_t line, const std::string& why) {
+Error wrong_line(std::uint64_t line, const std::string& why) {
   return {Code::corrupt, fmt::format("line {}: {}", line, why)};
 }
 
 class Parser {
  public:
   explicit Parser(std::string_view text) : rest_(text) {
-    if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+    if (rest_.starts_with(kByteOrderMarkInUtf8)) rest_.remove_prefix(kByteOrderMarkInUtf8.size());
     skip_empty_lines();
     separator_ = find_separator();
   }
@@ -75,7 +75,8 @@ class Parser {
     while (length < rest_.size() && !ends_field(rest_[length])) ++length;
     const auto found = rest_.substr(0, length);
     rest_.remove_prefix(length);
-    if (found.find('\0') != found.npos) return wrong(line_, fmt::format("field {} has a zero byte: no text", number));
+    if (found.find('\0') != found.npos)
+      return wrong_line(line_, fmt::format("field {} has a zero byte: no text", number));
     return std::string(found.substr(0, found.find_last_not_of(' ') + 1));
   }
 
@@ -85,7 +86,7 @@ class Parser {
     do {
       rest_.remove_prefix(1);  // the opening quote, or the second of two that stand for one
       const auto length = rest_.find('"');
-      if (length == rest_.npos) return wrong(first_line, fmt::format("the quotes of field {} do not end", number));
+      if (length == rest_.npos) return wrong_line(first_line, fmt::format("the quotes of field {} do not end", number));
       const auto until = rest_.substr(0, length + 1);
       found += until;
       line_ += static_cast<std::uint64_t>(std::count(until.begin(), until.end(), '\n'));
@@ -94,7 +95,7 @@ class Parser {
     found.pop_back();
     skip_spaces();
     if (rest_.empty() || ends_field(rest_.front())) return found;
-    return wrong(line_, fmt::format("field {} goes on after its quotes: write \"\" for quotes inside", number));
+    return wrong_line(line_, fmt::format("field {} goes on after its quotes: write \"\" for quotes inside", number));
   }
 
   std::string_view rest_;
@@ -125,23 +126,24 @@ Result<Table> parse_table(std::string_view text, std::uint64_t limit) {
   const auto columns = parser.row(table.columns, kMaxColumns);
   if (!columns) return columns.error();
   if (*columns > kMaxColumns) {
-    return wrong(header_line, fmt::format("{} columns, more than the limit of {}", *columns, kMaxColumns));
+    return wrong_line(header_line, fmt::format("{} columns, more than the limit of {}", *columns, kMaxColumns));
   }
-  if (const auto why = check_names(table.columns); !why.empty()) return wrong(header_line, why);
+  if (const auto why = check_names(table.columns); !why.empty()) return wrong_line(header_line, why);
   while (!parser.done()) {
     const auto line = parser.line();
     std::vector<std::string> row;
     row.reserve(*columns);
     const auto fields = parser.row(row, *columns);
     if (!fields) return fields.error();
-    if (*fields != *columns) return wrong(line, fmt::format("{} fields, but the header has {}", *fields, *columns));
+    if (*fields != *columns)
+      return wrong_line(line, fmt::format("{} fields, but the header has {}", *fields, *columns));
     if ((table.rows.size() + 1) * *columns > limit) {
-      return wrong(line, fmt::format("more than {} fields: split the table", limit));
+      return wrong_line(line, fmt::format("more than {} fields: split the table", limit));
     }
     table.rows.push_back(std::move(row));
     table.lines.push_back(line);
   }
-  if (table.rows.empty()) return wrong(header_line, "a header and nothing else: rows are wanted");
+  if (table.rows.empty()) return wrong_line(header_line, "a header and nothing else: rows are wanted");
   return table;
 }
 

@@ -6,13 +6,9 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "data/wrong.h"
 
 namespace yoke::data {
-namespace {
-
-Error wrong(const std::string& why) { return {Code::invalid_argument, why}; }
-
-}  // namespace
 
 std::string listed(std::span<const std::string> names) {
   constexpr std::size_t kListed = 30;

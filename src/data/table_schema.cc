@@ -10,6 +10,7 @@
 
 #include "data/number.h"
 #include "data/table_columns.h"
+#include "data/wrong.h"
 
 namespace yoke::data {
 namespace {
@@ -19,8 +20,6 @@ constexpr std::size_t kMaxClasses = 100'000;  // each makes an output of the net
 
 using Names = std::vector<std::string>;
 using Words = std::set<std::string, std::less<>>;
-
-Error wrong(const std::string& why) { return {Code::invalid_argument, why}; }
 
 bool contains(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();

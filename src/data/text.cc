@@ -11,6 +11,7 @@
 #include "data/file.h"
 #include "data/test_share.h"
 #include "data/utf8.h"
+#include "data/wrong.h"
 
 namespace yoke::data {
 namespace {
@@ -21,8 +22,6 @@ constexpr char32_t kByteOrderMark = 0xfeff;
 
 using Symbol = std::uint16_t;
 static_assert(kMaxCharacters <= UINT16_MAX);
-
-Error wrong(const std::string& what, const std::string& why) { return {Code::invalid_argument, what + ": " + why}; }
 
 Result<std::u32string> read_text(const std::string& file) {
   const auto bytes = read_file(file);
@@ -81,7 +80,7 @@ Result<std::vector<Symbol>> symbols_of(const Schema& schema) {
 }
 
 // Whether a model with this schema reads text as it is read here.
-Status check_like(const Schema& like) {
+Status check_like_text(const Schema& like) {
   const bool text = like.tokens && like.task == Task::classes && like.shape.size() == 1 &&
                     like.positions == like.shape[0] && like.positions >= kMinSequence &&
                     like.positions <= kMaxSequence && like.outputs == static_cast<std::int64_t>(like.labels.size()) &&
@@ -130,7 +129,7 @@ class Text : public Source {
 Result<Schema> schema_for(const std::string& file, const std::u32string& text, const OpenOptions& options,
                           const Schema* like) {
   if (like != nullptr) {
-    if (auto fits = check_like(*like); !fits) return fits.error();
+    if (auto fits = check_like_text(*like); !fits) return fits.error();
     return *like;
   }
   auto labels = labels_of(file, text);

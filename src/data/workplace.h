@@ -16,7 +16,7 @@ namespace yoke::data {
 class Workplace {
  public:
   explicit Workplace(const std::string& folder) : path_(folder + "/.fetching") {
-    lock_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    lock_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) != 0) {
       problem_ = errno;
       return;

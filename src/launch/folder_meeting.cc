@@ -22,7 +22,7 @@ namespace yoke::launch {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::chrono::milliseconds kLook{50};
+constexpr std::chrono::milliseconds kLookIntoFolder{50};
 
 Error problem(const std::string& path, const char* what) {
   return Error{Code::missing, fmt::format("the ranks cannot meet in {}: {}: {}", path, what, std::strerror(errno))};
@@ -126,7 +126,7 @@ class FolderMeeting : public Meeting {
       if (Waiting::Clock::now() >= waiting.deadline)
         return Error{Code::timed_out,
                      fmt::format("rank {} has waited in vain in {}, for rank {}", rank_, path_, missing)};
-      if (!waiting.pause(kLook))
+      if (!waiting.pause(kLookIntoFolder))
         return Error{Code::cancelled, fmt::format("told to stop while waiting for rank {}", missing)};
     }
   }

@@ -56,6 +56,18 @@ class Said {
   std::vector<std::string> lines_;
 };
 
+using Strings = std::vector<std::string>;
+
+// What a script says until it has ended.
+inline Strings said_by(const ChildSpec& spec) {
+  Said said;
+  Supervisor supervisor(said.sink());
+  const auto child = supervisor.start(spec);
+  if (!child) return {child.error().message};
+  supervisor.wait(in_time());
+  return said.lines();
+}
+
 // A process that need not be ours.
 class Witness {
  public:

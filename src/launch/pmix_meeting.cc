@@ -15,7 +15,7 @@
 namespace yoke::launch {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{5};
+constexpr std::chrono::milliseconds kLookForRanks{5};
 
 struct Library {
   decltype(&PMIx_Init) init = nullptr;
@@ -117,7 +117,8 @@ class PmixMeeting : public Meeting {
       if (Waiting::Clock::now() >= waiting.deadline)
         return Error{Code::timed_out,
                      fmt::format("rank {} has waited in vain over PMIx: not all {} ranks came", self_.rank, ranks_)};
-      if (!waiting.pause(kLook)) return Error{Code::cancelled, "told to stop while waiting for the other ranks"};
+      if (!waiting.pause(kLookForRanks))
+        return Error{Code::cancelled, "told to stop while waiting for the other ranks"};
     }
     waits_ = false;
     return state->status == PMIX_SUCCESS ? Status() : problem("PMIx_Fence", state->status);

@@ -14,7 +14,7 @@
 namespace yoke::launch {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{200};
+constexpr std::chrono::milliseconds kLookForFirst{200};
 
 // Two ranks that were asked for different roles would wait for processes that nobody starts.
 std::string in_words(const RolesAsked& asked) {
@@ -177,7 +177,7 @@ Result<std::string> Post::await_first_pod(const Waiting& waiting) const {
       return Error{Code::timed_out, fmt::format("YOKE_FIRST={}: that name is not known here: it is HOST:PORT, and the "
                                                 "headless service must publish pods that are not ready yet",
                                                 place_.first)};
-    if (!waiting.pause(kLook)) return Error{Code::cancelled, "told to stop while waiting for the first pod"};
+    if (!waiting.pause(kLookForFirst)) return Error{Code::cancelled, "told to stop while waiting for the first pod"};
   }
   return "tcp:" + place_.first;
 }

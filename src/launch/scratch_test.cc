@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Lookup from(std::map<std::string, std::string> variables) {
+Lookup lookup_in(std::map<std::string, std::string> variables) {
   return [variables = std::move(variables)](const char* name) {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
@@ -22,7 +22,7 @@ Lookup from(std::map<std::string, std::string> variables) {
 }
 
 std::unique_ptr<Scratch> make(std::map<std::string, std::string> variables) {
-  auto made = Scratch::make(from(std::move(variables)));
+  auto made = Scratch::make(lookup_in(std::move(variables)));
   EXPECT_TRUE(made.ok()) << made.error().message;
   return made ? std::move(*made) : nullptr;
 }

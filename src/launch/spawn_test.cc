@@ -13,18 +13,6 @@
 namespace yoke::launch {
 namespace {
 
-using Strings = std::vector<std::string>;
-
-// What a script says until it has ended.
-Strings said_by(const ChildSpec& spec) {
-  Said said;
-  Supervisor supervisor(said.sink());
-  const auto child = supervisor.start(spec);
-  if (!child) return {child.error().message};
-  supervisor.wait(in_time());
-  return said.lines();
-}
-
 TEST(Spawn, ThereIsNoSuchProgram) {
   for (const auto* program : {"no-such-program-at-all", "/no/such/program"}) {
     const auto spawned = spawn({.name = "server 0", .argv = {program, "--flag"}});

@@ -13,7 +13,6 @@
 namespace yoke::launch {
 namespace {
 
-using Strings = std::vector<std::string>;
 using namespace std::chrono_literals;
 
 // Starts a script that says the number of a process when it is ready.

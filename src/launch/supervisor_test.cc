@@ -11,8 +11,7 @@
 namespace yoke::launch {
 namespace {
 
-using Strings = std::vector<std::string>;
-using Kind = Event::Kind;
+using EventKind = Event::Kind;
 const auto kAtOnce = Supervisor::Clock::time_point::min();
 
 class SupervisorTest : public testing::Test {
@@ -37,13 +36,13 @@ TEST_F(SupervisorTest, AProgramThatIsNotThere) {
   ASSERT_FALSE(child.ok());
   EXPECT_EQ(child.error().message, "server 0: no-such-program-at-all cannot be run: No such file or directory");
   EXPECT_EQ(supervisor_.running(), 0U);
-  EXPECT_EQ(supervisor_.wait(kAtOnce).kind, Kind::timed_out);
+  EXPECT_EQ(supervisor_.wait(kAtOnce).kind, EventKind::timed_out);
 }
 
 TEST_F(SupervisorTest, PassesOnWholeLines) {
   const auto* child = start(shell("server 0", "echo one; printf 'two\\n\\nno newline'"));
   const auto event = supervisor_.wait(in_time());
-  EXPECT_EQ(event.kind, Kind::exited);
+  EXPECT_EQ(event.kind, EventKind::exited);
   EXPECT_EQ(event.child, child);
   EXPECT_EQ(said_.lines(), (Strings{"server 0> one", "server 0> two", "server 0> ", "server 0> no newline"}));
 }
@@ -51,7 +50,7 @@ TEST_F(SupervisorTest, PassesOnWholeLines) {
 TEST_F(SupervisorTest, NothingIsLostOfALotFromMany) {
   constexpr std::size_t kChildren = 4, kLines = 5000;
   for (std::size_t i = 0; i < kChildren; ++i) start(shell(std::to_string(i), "seq 1 5000 >&2"));
-  for (std::size_t i = 0; i < kChildren; ++i) EXPECT_EQ(supervisor_.wait(in_time()).kind, Kind::exited);
+  for (std::size_t i = 0; i < kChildren; ++i) EXPECT_EQ(supervisor_.wait(in_time()).kind, EventKind::exited);
   std::map<std::string, std::size_t> next;
   for (const auto& line : said_.lines()) {
     const auto name = line.substr(0, line.find('!'));
@@ -137,11 +136,11 @@ TEST_F(SupervisorTest, SignalsOfTheLauncherAreEvents) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE}) {
     kill(getpid(), signal);
     const auto event = supervisor_.wait(in_time());
-    EXPECT_EQ(event.kind, Kind::signalled);
+    EXPECT_EQ(event.kind, EventKind::signalled);
     EXPECT_EQ(event.signal, signal);
     EXPECT_EQ(event.words, signal_name(signal) + " came");
   }
-  EXPECT_EQ(supervisor_.wait(kAtOnce).kind, Kind::timed_out) << "each is told once";
+  EXPECT_EQ(supervisor_.wait(kAtOnce).kind, EventKind::timed_out) << "each is told once";
 }
 
 TEST_F(SupervisorTest, ASignalEndsTheWaitForReady) {
@@ -160,7 +159,7 @@ TEST_F(SupervisorTest, OneSignalAsksForACheckpointAndStopsNothing) {
   EXPECT_TRUE(supervisor_.await_ready(*child, in_time()).ok());
   EXPECT_EQ(supervisor_.signalled(), 0);
   const auto event = supervisor_.wait(kAtOnce);
-  EXPECT_EQ(event.kind, Kind::checkpoint);
+  EXPECT_EQ(event.kind, EventKind::checkpoint);
   EXPECT_EQ(event.words, "SIGUSR2 came");
 }
 
@@ -195,7 +194,7 @@ TEST(SupervisorSignals, TheEndOfTheParentCountsAsOne) {
     launcher.end_with_parent();
     bool good = write(watches[1], "w", 1) == 1;
     good = good && launcher.wait(in_time()).signal == SIGTERM;
-    good = good && launcher.wait(kAtOnce).kind == Kind::timed_out;
+    good = good && launcher.wait(kAtOnce).kind == EventKind::timed_out;
     _exit(write(answer[1], good ? "y" : "n", 1) == 1 ? 0 : 1);
   }
   int status = 1;
@@ -212,7 +211,7 @@ TEST(SupervisorSignals, WhatIsIgnoredStaysIgnored) {
   {
     Supervisor supervisor;
     kill(getpid(), SIGHUP);
-    EXPECT_EQ(supervisor.wait(kAtOnce).kind, Kind::timed_out);
+    EXPECT_EQ(supervisor.wait(kAtOnce).kind, EventKind::timed_out);
   }
   signal(SIGHUP, before);
 }
@@ -255,9 +254,9 @@ TEST(SupervisorSignals, OneTellsThatNobodyReadsItsOutput) {
     const auto child = supervisor.start(shell("a", "echo one; echo two"));
     while (child.ok() && (exited == 0 || broken == 0)) {
       const auto event = supervisor.wait(in_time());
-      if (event.kind == Kind::timed_out) break;
-      ++(event.kind == Kind::exited ? exited : broken);
-      if (event.kind == Kind::signalled && event.signal != SIGPIPE) break;
+      if (event.kind == EventKind::timed_out) break;
+      ++(event.kind == EventKind::exited ? exited : broken);
+      if (event.kind == EventKind::signalled && event.signal != SIGPIPE) break;
     }
   }
   dup2(before.get(), STDOUT_FILENO);

@@ -11,19 +11,19 @@
 namespace yoke::train {
 namespace {
 
-constexpr std::uint64_t kSamples = 80;
+constexpr std::uint64_t kFitOneSamples = 80;
 
 // What the models were asked for.
 struct Looks {
   int validations = 0, tests = 0, steps = 0;
 };
 
-class Toy : public Trainable {
+class ToyAlone : public Trainable {
  public:
-  explicit Toy(Looks& looks) : looks_(looks) {}
+  explicit ToyAlone(Looks& looks) : looks_(looks) {}
   const Layout& layout() const override { return model_.layout(); }
   std::span<float> values(SlotId slot) override { return model_.values()[slot]; }
-  std::uint64_t samples() const override { return kSamples; }
+  std::uint64_t samples() const override { return kFitOneSamples; }
   Result<StepResult> compute(std::span<const std::uint64_t> samples, Exchange& exchange) override {
     model_.compute({samples.begin(), samples.end()}, exchange);
     ++looks_.steps;
@@ -50,7 +50,7 @@ struct FitOneOf : testing::Test {
 
   Result<Fitted> run() {
     const MakeTrainable make = [&](std::uint32_t) -> Result<std::unique_ptr<Trainable>> {
-      return std::unique_ptr<Trainable>(std::make_unique<Toy>(looks));
+      return std::unique_ptr<Trainable>(std::make_unique<ToyAlone>(looks));
     };
     FitShared shared{options, fit_options, make, {options, fit_options}};
     Job job(options, open_elsewhere(strategy::plan(options).or_throw(), elsewhere), 0);
@@ -69,7 +69,7 @@ TEST_F(FitOneOf, whoever_is_not_the_chief_only_tells) {
   const auto fitted = run();
   ASSERT_TRUE(fitted) << fitted.error().message;
   EXPECT_FALSE(fitted->concluded);
-  EXPECT_EQ(fitted->summary.samples, 2 * kSamples);
+  EXPECT_EQ(fitted->summary.samples, 2 * kFitOneSamples);
   EXPECT_TRUE(fitted->state.tensors.empty());
   EXPECT_EQ(looks.validations + looks.tests, 0);
   EXPECT_TRUE(reports.empty());
@@ -89,7 +89,7 @@ TEST_F(FitOneOf, the_chief_counts_what_it_hears_and_concludes) {
   elsewhere.chief = [&] {
     if (elsewhere.hear && elsewhere.told.size() == 1 && reports.empty()) {
       auto theirs = elsewhere.told.front();
-      theirs.samples = kSamples;
+      theirs.samples = kFitOneSamples;
       theirs.loss = 3;
       elsewhere.hear(theirs);
     }
@@ -100,7 +100,7 @@ TEST_F(FitOneOf, the_chief_counts_what_it_hears_and_concludes) {
   EXPECT_TRUE(fitted->concluded);
   EXPECT_FALSE(elsewhere.hear);  // nothing is heard once it has returned
   ASSERT_FALSE(reports.empty());
-  EXPECT_EQ(reports[0].samples, kSamples);
+  EXPECT_EQ(reports[0].samples, kFitOneSamples);
   EXPECT_EQ(reports[0].loss, 3);
   ASSERT_FALSE(fitted->curve.empty());
   EXPECT_EQ(fitted->curve[0].step, 10u);  // where the log says that an epoch has counted, whatever was heard

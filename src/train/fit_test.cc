@@ -13,7 +13,7 @@
 namespace yoke {
 namespace {
 
-constexpr std::uint64_t kSamples = 96;
+constexpr std::uint64_t kFitSamples = 96;
 
 // What the evaluations are to say, and what they saw: shared by all replicas.
 struct Script {
@@ -28,13 +28,13 @@ struct Script {
   std::condition_variable changed;
 };
 
-class Toy : public Trainable {
+class ScriptedToy : public Trainable {
  public:
-  explicit Toy(std::shared_ptr<Script> script) : script_(std::move(script)) {}
+  explicit ScriptedToy(std::shared_ptr<Script> script) : script_(std::move(script)) {}
 
   const Layout& layout() const override { return model_.layout(); }
   std::span<float> values(SlotId slot) override { return model_.values()[slot]; }
-  std::uint64_t samples() const override { return kSamples; }
+  std::uint64_t samples() const override { return kFitSamples; }
   bool takes_a_core() const override { return false; }
   Result<StepResult> compute(std::span<const std::uint64_t> samples, Exchange& exchange) override {
     model_.compute({samples.begin(), samples.end()}, exchange);
@@ -64,7 +64,7 @@ class Toy : public Trainable {
   train::ToyModel model_;
 };
 
-Options options_for(Strategy strategy, std::uint32_t epochs) {
+Options options_to_fit(Strategy strategy, std::uint32_t epochs) {
   Options options;
   options.strategy = strategy;
   options.replicas = 3;
@@ -80,7 +80,7 @@ FitOptions quick() {
 
 Result<Fitted> run(const std::shared_ptr<Script>& script, const Options& options, const FitOptions& fit) {
   return yoke::fit(options, fit, [&](std::uint32_t) -> Result<std::unique_ptr<Trainable>> {
-    return std::unique_ptr<Trainable>(std::make_unique<Toy>(script));
+    return std::unique_ptr<Trainable>(std::make_unique<ScriptedToy>(script));
   });
 }
 
@@ -99,7 +99,7 @@ class Fit : public testing::TestWithParam<Strategy> {};
 
 TEST_P(Fit, keeps_the_version_that_did_best_and_tests_that_one_once) {
   const auto script = script_of({0.3, 0.9, 0.5, 0.4});
-  const auto fitted = run(script, options_for(GetParam(), 4), quick());
+  const auto fitted = run(script, options_to_fit(GetParam(), 4), quick());
   ASSERT_TRUE(fitted) << fitted.error().message;
   EXPECT_EQ(fitted->ended, Ended::finished);
   EXPECT_EQ(script->tests, 1u);
@@ -110,7 +110,7 @@ TEST_P(Fit, keeps_the_version_that_did_best_and_tests_that_one_once) {
   EXPECT_EQ(fitted->test.accuracy, 0.123);
   ASSERT_EQ(fitted->curve.size(), script->looks);
   EXPECT_EQ(fitted->curve[1].accuracy, 0.9);
-  EXPECT_EQ(fitted->summary.samples, 4 * kSamples);
+  EXPECT_EQ(fitted->summary.samples, 4 * kFitSamples);
   EXPECT_EQ(fitted->summary.least_counted, 1u);
   EXPECT_EQ(fitted->summary.most_counted, 1u);
 }
@@ -119,7 +119,7 @@ TEST_P(Fit, keeps_the_last_when_told) {
   const auto script = script_of({0.9, 0.1});
   auto fit = quick();
   fit.keep_best = false;
-  const auto fitted = run(script, options_for(GetParam(), 2), fit);
+  const auto fitted = run(script, options_to_fit(GetParam(), 2), fit);
   ASSERT_TRUE(fitted) << fitted.error().message;
   expect_same(fitted->state, script->seen.back());
   EXPECT_EQ(fitted->validation.accuracy, 0.1);
@@ -130,7 +130,7 @@ TEST_P(Fit, stops_at_the_target) {
   const auto script = script_of({0.3, 0.9});
   auto fit = quick();
   fit.target_accuracy = 0.8;
-  const auto fitted = run(script, options_for(GetParam(), 50), fit);
+  const auto fitted = run(script, options_to_fit(GetParam(), 50), fit);
   ASSERT_TRUE(fitted) << fitted.error().message;
   EXPECT_EQ(fitted->ended, Ended::target_reached);
   EXPECT_LT(fitted->summary.epochs, 50u);
@@ -142,7 +142,7 @@ TEST_P(Fit, stops_when_patience_is_out) {
   const auto script = script_of({0.5});
   auto fit = quick();
   fit.patience = 3;
-  const auto fitted = run(script, options_for(GetParam(), 50), fit);
+  const auto fitted = run(script, options_to_fit(GetParam(), 50), fit);
   ASSERT_TRUE(fitted) << fitted.error().message;
   EXPECT_EQ(fitted->ended, Ended::out_of_patience);
   EXPECT_EQ(script->looks, 4u);  // the first, and three that were no better
@@ -155,7 +155,7 @@ TEST_P(Fit, one_that_is_stopped_keeps_its_last_version_and_leaves_the_test_alone
   auto fit = quick();
   std::atomic<int> asked{0};
   fit.stop = [&] { return ++asked > 60; };
-  const auto fitted = run(script, options_for(GetParam(), 1'000'000), fit);
+  const auto fitted = run(script, options_to_fit(GetParam(), 1'000'000), fit);
   ASSERT_TRUE(fitted) << fitted.error().message;
   EXPECT_EQ(fitted->ended, Ended::stopped);
   EXPECT_EQ(script->tests, 0u);
@@ -168,7 +168,7 @@ TEST_P(Fit, without_held_out_data_the_curve_is_that_of_the_training) {
   const auto script = script_of({});
   auto fit = quick();
   fit.every = std::chrono::milliseconds(0);
-  const auto fitted = run(script, options_for(GetParam(), 1), fit);
+  const auto fitted = run(script, options_to_fit(GetParam(), 1), fit);
   ASSERT_TRUE(fitted) << fitted.error().message;
   EXPECT_EQ(fitted->validation.samples, 0u);
   ASSERT_FALSE(fitted->curve.empty());
@@ -179,8 +179,8 @@ TEST_P(Fit, without_held_out_data_the_curve_is_that_of_the_training) {
 TEST_P(Fit, looks_as_often_as_it_is_told) {
   const auto script = script_of({0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8});
   auto fit = quick();
-  fit.validate_every = kSamples / 2;
-  const auto fitted = run(script, options_for(GetParam(), 3), fit);
+  fit.validate_every = kFitSamples / 2;
+  const auto fitted = run(script, options_to_fit(GetParam(), 3), fit);
   ASSERT_TRUE(fitted) << fitted.error().message;
   EXPECT_GE(script->looks, 5u);
   EXPECT_LE(script->looks, 7u);
@@ -189,7 +189,7 @@ TEST_P(Fit, looks_as_often_as_it_is_told) {
 TEST_P(Fit, an_evaluation_that_fails_fails_the_training_by_name) {
   const auto script = script_of({0.5});
   script->problem = Error{Code::corrupt, "held-out.png is damaged"};
-  const auto fitted = run(script, options_for(GetParam(), 2), quick());
+  const auto fitted = run(script, options_to_fit(GetParam(), 2), quick());
   ASSERT_FALSE(fitted);
   EXPECT_NE(fitted.error().message.find("held-out.png is damaged"), std::string::npos);
 }
@@ -208,7 +208,7 @@ TEST(FitAsync, what_is_found_after_the_result_stands_does_not_change_it) {
   auto fit = quick();
   fit.validate_every = 8;
   fit.target_accuracy = 0.8;
-  const auto fitted = run(script, options_for(Strategy::async, 1'000'000), fit);
+  const auto fitted = run(script, options_to_fit(Strategy::async, 1'000'000), fit);
   ASSERT_TRUE(fitted) << fitted.error().message;
   EXPECT_EQ(fitted->ended, Ended::target_reached);
   EXPECT_EQ(fitted->validation.accuracy, 0.9);
@@ -218,7 +218,7 @@ TEST(FitAsync, what_is_found_after_the_result_stands_does_not_change_it) {
 
 TEST(FitWithSpares, a_slow_replica_is_named_while_it_runs) {
   const auto script = script_of({});
-  auto options = options_for(Strategy::sync, 1'000'000);
+  auto options = options_to_fit(Strategy::sync, 1'000'000);
   options.replicas = 4;
   options.spares = 1;
   auto fit = quick();

@@ -31,11 +31,11 @@ Options mirrored(std::uint32_t replicas) {
   return options;
 }
 
-struct Way {
+struct LossWay {
   std::string transport;
   std::uint32_t replicas, dies;
 };
-class Loss : public testing::TestWithParam<Way> {};
+class Loss : public testing::TestWithParam<LossWay> {};
 
 // Threads of one process that are stopped when so many steps are made, and gone on with by as many as are left.
 Values stopped_and_resumed(Options options) {
@@ -78,8 +78,8 @@ TEST_P(Loss, of_a_replica_changes_no_bit) {
   for (const auto& broken : history::check(history::merge(parts))) ADD_FAILURE() << broken;
 }
 
-std::vector<Way> ways() {
-  std::vector<Way> all;
+std::vector<LossWay> ways() {
+  std::vector<LossWay> all;
   for (const auto* transport : {"shm", "unix"})
     for (std::uint32_t replicas = 2; replicas <= 3; ++replicas)
       for (std::uint32_t dies = 0; dies < replicas; ++dies) all.push_back({transport, replicas, dies});

@@ -8,13 +8,13 @@
 namespace yoke::train {
 namespace {
 
-struct Way {
+struct ResumeWay {
   Strategy strategy;
   bool processes;
   std::uint32_t shards;
 };
 
-Options job(const Way& way) {
+Options job(const ResumeWay& way) {
   auto options = options_for(way.strategy, 3, way.strategy == Strategy::mirrored ? 1 : way.shards);
   options.epochs = 3;
   options.deterministic = true;
@@ -52,7 +52,7 @@ Values run(Options options, bool processes, std::uint64_t until = 0) {
   return ends.values.at(0);
 }
 
-class Resume : public testing::TestWithParam<std::tuple<Way, Way>> {};
+class Resume : public testing::TestWithParam<std::tuple<ResumeWay, ResumeWay>> {};
 
 TEST_P(Resume, gives_the_same_bits) {
   const auto& [before, after] = GetParam();
@@ -72,8 +72,8 @@ TEST_P(Resume, gives_the_same_bits) {
   EXPECT_EQ(found.checkpoint->manifest().networks.at(0).standing.ledger->counted_epochs, 3u);
 }
 
-const Way kWays[] = {{Strategy::sync, false, 1}, {Strategy::sync, false, 3}, {Strategy::mirrored, false, 1},
-                     {Strategy::sync, true, 1},  {Strategy::sync, true, 2},  {Strategy::mirrored, true, 1}};
+const ResumeWay kWays[] = {{Strategy::sync, false, 1}, {Strategy::sync, false, 3}, {Strategy::mirrored, false, 1},
+                           {Strategy::sync, true, 1},  {Strategy::sync, true, 2},  {Strategy::mirrored, true, 1}};
 
 INSTANTIATE_TEST_SUITE_P(Ways, Resume, testing::Combine(testing::ValuesIn(kWays), testing::ValuesIn(kWays)),
                          [](const auto& of) {

@@ -20,7 +20,7 @@ namespace {
 
 using train::ToyModel;
 
-constexpr std::uint64_t kSamples = 101;  // does not divide by anything: epochs end in small steps
+constexpr std::uint64_t kRunSamples = 101;  // does not divide by anything: epochs end in small steps
 
 struct Trained {
   Summary summary;
@@ -44,7 +44,7 @@ Result<Trained> train_toy(Plan plan) {
   auto summary = run_job(plan.options, [&](Replica& replica) {
     auto model = std::make_shared<ToyModel>(static_cast<float>(replica.id()), plan.optimizer);
     auto& session = replica.open(model->layout(), model->places(), model, true);
-    for (const auto& batch : replica.samples(kSamples, plan.batch)) {
+    for (const auto& batch : replica.samples(kRunSamples, plan.batch)) {
       if (plan.before(replica.id(), session.assignment().step)) {
         auto bad = std::make_shared<std::vector<float>>(7, std::numeric_limits<float>::quiet_NaN());
         session.exchange().ready(1, {*bad, bad}).or_throw();
@@ -65,10 +65,10 @@ Result<Trained> train_toy(Plan plan) {
 std::vector<std::vector<float>> plain_loop(std::uint64_t seed, std::uint32_t epochs, std::uint32_t batch, float lr) {
   ToyModel model(0);
   for (std::uint32_t epoch = 0; epoch < epochs; ++epoch) {
-    const core::Permutation order(seed, epoch, kSamples);
-    for (std::uint64_t begin = 0; begin < kSamples; begin += batch) {
+    const core::Permutation order(seed, epoch, kRunSamples);
+    for (std::uint64_t begin = 0; begin < kRunSamples; begin += batch) {
       Batch samples;
-      for (auto i = begin; i < std::min<std::uint64_t>(kSamples, begin + batch); ++i) samples.push_back(order(i));
+      for (auto i = begin; i < std::min<std::uint64_t>(kRunSamples, begin + batch); ++i) samples.push_back(order(i));
       for (std::size_t slot = 0; slot < model.values().size(); ++slot) {
         const auto g = model.gradient(slot, samples);
         for (std::size_t i = 0; i < g.size(); ++i) model.values()[slot][i] -= lr * g[i];
@@ -109,7 +109,7 @@ TEST_P(Synchronous, EqualsOneReplicaOfTheWholeBatch) {
   const auto trained = train_toy({options_for(GetParam().strategy, 4, GetParam().shards)});
   ASSERT_TRUE(trained) << trained.error().message;
   EXPECT_EQ(trained->broken, std::vector<std::string>{});
-  EXPECT_EQ(trained->summary.samples, 3 * kSamples);
+  EXPECT_EQ(trained->summary.samples, 3 * kRunSamples);
   const auto reference = plain_loop(1, 3, 20, 0.1f);
   for (const auto& values : trained->values) expect_close(values, reference);
 }
@@ -150,7 +150,7 @@ TEST(Mirrored, ReplicasAreBitIdenticalAtEveryStep) {
   const auto summary = run_job(options, [&](Replica& replica) {
     auto model = std::make_shared<ToyModel>(static_cast<float>(replica.id()), Adam{});
     auto& session = replica.open(model->layout(), model->places(), model, true);
-    for (const auto& batch : replica.samples(kSamples, 5)) {
+    for (const auto& batch : replica.samples(kRunSamples, 5)) {
       {
         const std::lock_guard lock(mutex);
         at_step[session.assignment().step].push_back(model->values());
@@ -181,7 +181,7 @@ TEST(Sync, CountsEverySampleOnceThoughOneIsSlowAndOneDies) {
                                   }});
   ASSERT_TRUE(trained) << trained.error().message;
   EXPECT_EQ(trained->broken, std::vector<std::string>{});
-  EXPECT_EQ(trained->summary.samples, 5 * kSamples);
+  EXPECT_EQ(trained->summary.samples, 5 * kRunSamples);
   EXPECT_EQ(trained->summary.replicas[3].lost, "a planned death");
   EXPECT_GT(trained->summary.replicas[0].dropped, 0u);
   EXPECT_EQ(trained->summary.assigned, trained->summary.applied + trained->summary.dropped + trained->summary.refused);
@@ -195,7 +195,7 @@ TEST(Sync, RefusesAGradientThatIsNotFiniteAndGoesOn) {
   ASSERT_TRUE(trained) << trained.error().message;
   EXPECT_EQ(trained->broken, std::vector<std::string>{});
   EXPECT_GE(trained->summary.replicas[1].refused, 1u);
-  EXPECT_EQ(trained->summary.samples, 3 * kSamples);
+  EXPECT_EQ(trained->summary.samples, 3 * kRunSamples);
   for (auto value : trained->values[0][1]) EXPECT_TRUE(std::isfinite(value));
 }
 
@@ -206,7 +206,7 @@ TEST(Sync, StrikesOffAReplicaThatKeepsSendingNonsense) {
   EXPECT_EQ(trained->broken, std::vector<std::string>{});
   EXPECT_NE(trained->summary.replicas[2].lost.find("struck off after 3 refused gradients"), std::string::npos)
       << trained->summary.replicas[2].lost;
-  EXPECT_EQ(trained->summary.samples, 3 * kSamples);
+  EXPECT_EQ(trained->summary.samples, 3 * kRunSamples);
 }
 
 TEST(Sync, EndsWhenNobodyIsLeftAndSaysWhy) {
@@ -228,13 +228,13 @@ TEST(Sync, GoesOnWithoutAReplicaThatNeverAttached) {
       if (replica.id() == 2) throw std::runtime_error("no data on this machine");
       auto model = std::make_shared<ToyModel>();
       auto& session = replica.open(model->layout(), model->places(), model, true);
-      for (const auto& batch : replica.samples(kSamples, 5)) {
+      for (const auto& batch : replica.samples(kRunSamples, 5)) {
         model->compute(batch, session.exchange());
         session.step().or_throw();
       }
     });
     ASSERT_TRUE(summary) << summary.error().message;
-    EXPECT_EQ(summary->samples, 3 * kSamples);
+    EXPECT_EQ(summary->samples, 3 * kRunSamples);
     EXPECT_EQ(summary->replicas[2].lost, "no data on this machine");
   }
 }
@@ -259,7 +259,7 @@ TEST(Sync, EndsForAllAtTheDeadlineAndNamesWhoIsWaitedFor) {
   const auto summary = run_job(options, [&](Replica& replica) {
     auto model = std::make_shared<ToyModel>();
     auto& session = replica.open(model->layout(), model->places(), model, false);
-    auto samples = replica.samples(kSamples, 5);
+    auto samples = replica.samples(kRunSamples, 5);
     const bool hangs = replica.id() == 1;
     if (hangs)
       while (!session.exchange().abandoned() && others > 0) std::this_thread::yield();
@@ -348,7 +348,7 @@ TEST_P(Asynchronous, KeepsEveryPromise) {
   const auto trained = train_toy({options, 2, SGD{.lr = 0.02, .momentum = 0.5}});
   ASSERT_TRUE(trained) << trained.error().message;
   EXPECT_EQ(trained->broken, std::vector<std::string>{});
-  EXPECT_EQ(trained->summary.samples, 6 * kSamples);
+  EXPECT_EQ(trained->summary.samples, 6 * kRunSamples);
   EXPECT_EQ(trained->summary.assigned, trained->summary.applied + trained->summary.dropped);
   EXPECT_LE(trained->summary.staleness.size(), GetParam().stale.max_staleness.value_or(1000) + 1);
   for (const auto& slot : trained->values[0])

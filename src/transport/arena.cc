@@ -18,7 +18,7 @@
 namespace yoke::transport {
 namespace {
 
-constexpr std::size_t kLine = 64;
+constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kPage = 4096;
 constexpr std::uint64_t kRegion = 64u << 20;                  // pages are only taken when they are touched
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;  // of one piece: more cannot be mapped
@@ -26,7 +26,7 @@ constexpr long kTmpfs = 0x01021994;                           // what memfds liv
 
 // Sizes come again and again at every step: rounding up a little makes one piece fit many of them.
 std::size_t rounded(std::size_t size) {
-  const auto step = size < 16 * kPage ? kLine : kPage;
+  const auto step = size < 16 * kPage ? kCacheLine : kPage;
   return (std::max<std::size_t>(size, 1) + step - 1) / step * step;
 }
 

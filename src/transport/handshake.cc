@@ -14,7 +14,7 @@ namespace {
 
 using wire::FrameKind;
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> in_bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -66,7 +66,7 @@ void Handshake::send(FrameKind kind, const std::string& control) {
   head.control = static_cast<std::uint32_t>(control.size());
   output_ += text_of(wire::encode_head(head)) + control;
   wire::Checksum sum;
-  sum.add(bytes_of(control));
+  sum.add(in_bytes(control));
   append_number(output_, sum.value());
 }
 
@@ -134,7 +134,7 @@ void Handshake::on_introduce(const std::string& control) {
   static_assert(wire::kProofSize == kFront);
   if (control.size() < kFront) return fail("an introduction that is too short");
   theirs_ = control.substr(kFront);
-  const auto front = bytes_of(control).first(kFront);
+  const auto front = in_bytes(control).first(kFront);
   if (side_ == Side::dials) {
     if (head_.incarnation != their_incarnation_) return fail("a frame of another life");
     if (!is_proof(front, Side::answers))
@@ -158,16 +158,16 @@ void Handshake::on_introduce(const std::string& control) {
 security::Proof Handshake::proof(Side of) const {
   const bool dialler = side_ == Side::dials;
   std::string all;
-  append(all, bytes_of(of == Side::dials ? "yoke: who dials" : "yoke: who answers"));
+  append(all, in_bytes(of == Side::dials ? "yoke: who dials" : "yoke: who answers"));
   append_number(all, wire::kFrameVersion);
   append(all, dialler_nonce_);
   append(all, answerer_nonce_);
   append_number(all, dialler ? own_.incarnation : their_incarnation_);
   append_number(all, dialler ? their_incarnation_ : own_.incarnation);
-  append(all, bytes_of(own_.session));
-  append(all, bytes_of(dialler ? own_.introduction : theirs_));
-  if (of == Side::answers) append(all, bytes_of(dialler ? theirs_ : own_.introduction));
-  if (secret_) return secret_->prove(bytes_of(all));
+  append(all, in_bytes(own_.session));
+  append(all, in_bytes(dialler ? own_.introduction : theirs_));
+  if (of == Side::answers) append(all, in_bytes(dialler ? theirs_ : own_.introduction));
+  if (secret_) return secret_->prove(in_bytes(all));
   security::Proof proof;
   SHA256(reinterpret_cast<const unsigned char*>(all.data()), all.size(),
          reinterpret_cast<unsigned char*>(proof.data()));

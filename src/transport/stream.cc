@@ -9,7 +9,7 @@
 namespace yoke::transport {
 namespace {
 
-constexpr std::size_t kMostDescriptors = 16;  // in one read
+constexpr std::size_t kMostDescriptorsARead = 16;  // in one read
 
 class PlainStream : public Stream {
  public:
@@ -19,7 +19,7 @@ class PlainStream : public Stream {
     msghdr message{};
     message.msg_iov = pieces.data();
     message.msg_iovlen = pieces.size();
-    alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int) * kMostDescriptors)];
+    alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int) * kMostDescriptorsARead)];
     if (shared_memory_) {
       message.msg_control = space;
       message.msg_controllen = sizeof space;

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kRecord = 16u << 10;
 constexpr std::size_t kFirstBuffer = 4u << 10;       // until the other side is known
-constexpr std::size_t kBuffer = 32u << 10;           // of what comes in
-constexpr std::size_t kAtOnce = 32u << 10;           // put into records before the socket gets them
+constexpr std::size_t kInBuffer = 32u << 10;         // of what comes in
+constexpr std::size_t kSealedAtOnce = 32u << 10;     // put into records before the socket gets them
 constexpr std::size_t kSmall = 4u << 10;             // pieces below this share a record
 constexpr std::size_t kMostBeforeKnown = 16u << 10;  // bytes that a stranger may send for TLS's own sake
 // AES-GCM is good for 2^24.5 records of one key (RFC 8446, 5.5).
@@ -90,12 +90,12 @@ class TlsStream : public Stream {
         total += stage_.size();
       } else {
         const auto& piece = pieces[i++];
-        for (std::size_t from = 0; from < piece.iov_len; from += kAtOnce) {
-          const auto size = std::min(piece.iov_len - from, kAtOnce);
+        for (std::size_t from = 0; from < piece.iov_len; from += kSealedAtOnce) {
+          const auto size = std::min(piece.iov_len - from, kSealedAtOnce);
           if (auto sealed = seal(static_cast<const std::byte*>(piece.iov_base) + from, size); sealed.error != 0)
             return sealed;
           total += size;
-          if (out_.size() < kAtOnce) continue;
+          if (out_.size() < kSealedAtOnce) continue;
           if (auto flushed = flush(); flushed.error != 0) return settle(total, flushed);
         }
       }
@@ -190,7 +190,7 @@ class TlsStream : public Stream {
   int take(char* to, int size) {
     if (taken_ == in_size_) {
       taken_ = in_size_ = 0;
-      in_.resize(established_ ? kBuffer : kFirstBuffer);
+      in_.resize(established_ ? kInBuffer : kFirstBuffer);
       ssize_t got = 0;
       do {
         got = ::recv(fd(), in_.data(), in_.size(), MSG_DONTWAIT);

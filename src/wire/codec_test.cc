@@ -34,11 +34,11 @@ auto fields(const T& value) {
     const auto& [a] = value;
     return std::tie(a);
   } else if constexpr (kOneOf<T, Welcome, Life, GradientId, Done, Pull, Reduced, Scale, Address, Layout, BatchChange,
-                              PiecesHeld, Elsewhere, View::Seat, Host, ServerView::Network, Recall>) {
+                              PiecesHeld, Elsewhere, View::Seat, Host, ServerView::Network, Recall, Forecast::Part>) {
     const auto& [a, b] = value;
     return std::tie(a, b);
   } else if constexpr (kOneOf<T, Opened, BlockValues, Leaving, Range, Hello, OrderDone, Turned, Parameters, Measured,
-                              Wanted>) {
+                              Wanted, Forecast>) {
     const auto& [a, b, c] = value;
     return std::tie(a, b, c);
   } else if constexpr (kOneOf<T, FirstValues, Open, Enclosed, Assign, Post, ServerAccount, SGD, View::Network,
@@ -223,6 +223,8 @@ std::vector<Message> messages() {
           Scale{9, 0.125},
           Commit{10},
           Fence{kLife},
+          Forecast{9, {{kGradient, 0.25}, {{{3, 4}, 5}, 0.75}}, 0.5},
+          Forecast{},
           PartSaved{1, 77, true, 0x1122334455667788, ""},
           PartSaved{1, 77, false, 0, "no space"}};
 }

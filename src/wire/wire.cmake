@@ -44,3 +44,7 @@ endif()
 
 target_sources(yoke PRIVATE $<TARGET_OBJECTS:yoke_wire_proto>)
 target_link_libraries(yoke PRIVATE ${yoke_protobuf})
+
+# In a unity build (the presets with sanitizers) these stay alone: what is compiled for their instructions may not reach
+# any other file.
+set_source_files_properties(src/wire/checksum_avx2.cc src/wire/checksum_avx512.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -22,7 +22,7 @@ using transport::Handshake;
 using transport::Stream;
 using wire::FrameKind;
 
-constexpr int kPatience = 10'000;  // ms
+constexpr int kLongestPoll = 10'000;  // ms
 constexpr int kMoment = 2;
 constexpr std::size_t kMostHeard = 1u << 20;
 constexpr std::size_t kFloats[] = {300, 70};  // of the network's two slots
@@ -30,7 +30,7 @@ constexpr std::size_t kFloats[] = {300, 70};  // of the network's two slots
 // What is to be done again when the socket is ready; false: it will not be.
 bool wait(const Stream& stream, short events) {
   pollfd waiting{stream.fd(), events, 0};
-  return poll(&waiting, 1, kPatience) > 0;
+  return poll(&waiting, 1, kLongestPoll) > 0;
 }
 
 wire::Open network_of(const Job& job) {
