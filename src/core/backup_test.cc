@@ -15,9 +15,9 @@ Standing standing_of(Version version) { return {.version = version, .samples = 1
 SliceCame slice(Version version) { return {version, standing_of(version)}; }
 MeansCame means(Version version) { return {version, standing_of(version)}; }
 
-struct Bench {
-  Bench() = default;
-  explicit Bench(Version version) : backup(version, standing_of(version)) {}
+struct BackupBench {
+  BackupBench() = default;
+  explicit BackupBench(Version version) : backup(version, standing_of(version)) {}
   void on(const Event& event) {
     out.clear();
     backup.on(event, out);
@@ -49,7 +49,7 @@ struct Bench {
 };
 
 TEST(BackupTest, ASliceIsAcknowledgedAsItComes) {
-  Bench b;
+  BackupBench b;
   EXPECT_EQ(b.on<Acknowledge>(slice(5)), Versions{5});
   EXPECT_EQ(b.out.size(), 1u) << "there is nothing to make";
   b.on(slice(7));
@@ -57,7 +57,7 @@ TEST(BackupTest, ASliceIsAcknowledgedAsItComes) {
 }
 
 TEST(BackupTest, MakesWhatFollowsAndAcknowledgesItWhenItIsMade) {
-  Bench b;
+  BackupBench b;
   b.on(slice(5));
   EXPECT_EQ(b.on<Follow>(means(6)), Versions{6});
   EXPECT_TRUE(b.all<Acknowledge>().empty()) << "it is being made";
@@ -67,7 +67,7 @@ TEST(BackupTest, MakesWhatFollowsAndAcknowledgesItWhenItIsMade) {
 }
 
 TEST(BackupTest, TheFormerIsShownWhenTheNextIsBegun) {
-  Bench b;
+  BackupBench b;
   b.on(slice(5));
   b.on(means(6));
   EXPECT_TRUE(b.on<Publish>(Followed{6}).empty()) << "it may not be committed";
@@ -78,7 +78,7 @@ TEST(BackupTest, TheFormerIsShownWhenTheNextIsBegun) {
 }
 
 TEST(BackupTest, MeansThatComeBeforeTheSliceAreKept) {
-  Bench b;
+  BackupBench b;
   for (const Version version : {7u, 6u, 5u}) {
     b.on(means(version));
     EXPECT_TRUE(b.out.empty()) << version;
@@ -93,7 +93,7 @@ TEST(BackupTest, MeansThatComeBeforeTheSliceAreKept) {
 }
 
 TEST(BackupTest, MeansOutOfOrderAreMadeInOrder) {
-  Bench b;
+  BackupBench b;
   b.on(slice(5));
   for (const Version version : {8u, 7u}) {
     b.on(means(version));
@@ -107,7 +107,7 @@ TEST(BackupTest, MeansOutOfOrderAreMadeInOrder) {
 }
 
 TEST(BackupTest, EachIsMadeOnce) {
-  Bench b;
+  BackupBench b;
   b.on(slice(5));
   b.on(means(6));
   b.on(means(6));
@@ -129,7 +129,7 @@ TEST(BackupTest, EachIsMadeOnce) {
 }
 
 TEST(BackupTest, WhatIsNotBeingMadeIsNotAcknowledged) {
-  Bench b;
+  BackupBench b;
   b.on(Followed{1});
   EXPECT_TRUE(b.out.empty());
   b.on(slice(5));
@@ -141,7 +141,7 @@ TEST(BackupTest, WhatIsNotBeingMadeIsNotAcknowledged) {
 }
 
 TEST(BackupTest, HoldsNothingUntilItIsFilled) {
-  Bench b;
+  BackupBench b;
   EXPECT_TRUE(b.holds().empty());
   b.on(slice(5));
   b.on(means(6));
@@ -155,14 +155,14 @@ TEST(BackupTest, HoldsNothingUntilItIsFilled) {
 }
 
 TEST(BackupTest, WithoutASliceThereIsNothingToHold) {
-  Bench b;
+  BackupBench b;
   b.on(means(6));
   b.on(FilledUp{});
   EXPECT_TRUE(b.holds().empty());
 }
 
 TEST(BackupTest, HoldsTwoVersionsAtMostAndNoneThatIsHalfMade) {
-  Bench b;
+  BackupBench b;
   b.on(slice(5));
   b.on(FilledUp{});
   EXPECT_EQ(b.holds(), Versions{5});
@@ -180,7 +180,7 @@ TEST(BackupTest, HoldsTwoVersionsAtMostAndNoneThatIsHalfMade) {
 }
 
 TEST(BackupTest, WhatIsLaidDownStaysAsItIs) {
-  Bench b;
+  BackupBench b;
   b.on(slice(5));
   b.on(FilledUp{});
   b.on(means(6));
@@ -198,7 +198,7 @@ TEST(BackupTest, WhatIsLaidDownStaysAsItIs) {
 }
 
 TEST(BackupTest, WhatIsLaidDownBeforeItIsFilledNeverIs) {
-  Bench b;
+  BackupBench b;
   b.on(LaidDown{});
   b.on(slice(5));
   EXPECT_TRUE(b.out.empty());
@@ -208,7 +208,7 @@ TEST(BackupTest, WhatIsLaidDownBeforeItIsFilledNeverIs) {
 }
 
 TEST(BackupTest, GoesOnFromAVersionThatItHas) {
-  Bench b(5);
+  BackupBench b(5);
   EXPECT_TRUE(b.backup.filled());
   EXPECT_EQ(b.holds(), Versions{5});
   b.on(slice(4));

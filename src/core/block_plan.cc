@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kLargest = (1u << 20) / sizeof(float);
 constexpr std::size_t kSmallest = (1u << 16) / sizeof(float);
-constexpr std::size_t kBlocksPerShard = 8;
+constexpr std::size_t kBlocksPerShard = 3;
 constexpr std::size_t kLine = 64 / sizeof(float);
 
 std::size_t block_size(const Layout& layout, std::uint32_t shards) {

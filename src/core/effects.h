@@ -39,10 +39,12 @@ struct BlockMeasured {
   double sum_squares = 0;
 };
 
-// Reduce is done: the block's next version is written.
+// Reduce is done: the block's next version is written. Of a pass ahead: unless it came upon something that is not
+// finite; then nothing was made.
 struct BlockReduced {
   BlockId block = 0;
   Version version = 0;
+  bool ok = true;
 };
 
 // Mirror or Fill is done: this version of the shard lies in a second place.
@@ -148,13 +150,29 @@ struct Measure {
 };
 
 // Make version `step + 1` of the block from version `step` and the shares, in the order given; no shares: carry it
-// over. Answer: BlockReduced.
+// over. Answer: BlockReduced. `ahead`: it is not decided yet that this is what the version is made of, and nobody has
+// looked at the shares: are they finite?
 struct Reduce {
   BlockId block = 0;
   Version step = 0;
   std::vector<Share> shares;
   double rate = 1;
   double scale = 1;
+  bool ahead = false;
+};
+
+// What was made ahead is what was decided.
+struct Keep {
+  Reduce made;
+};
+// What was made ahead is not: all of the next version is made again, elsewhere, for somebody may be reading it.
+struct Unmake {};
+
+// The block's next version, as it will probably be: it may travel to these already.
+struct Preview {
+  BlockId block = 0;
+  Version version = 0;
+  std::vector<Life> lives;
 };
 
 // A shard's, where each slice is held twice: bring what was made to its twin, or backup. Answer: Mirrored.
@@ -220,8 +238,8 @@ struct Announce {
   Version version = 0;
 };
 
-using Effect = std::variant<Send, Verify, Measure, Reduce, Mirror, Fill, TellFilled, Follow, Acknowledge, Publish,
-                            Release, Say, Capture, Seal, Discard, Announce>;
+using Effect = std::variant<Send, Verify, Measure, Reduce, Keep, Unmake, Preview, Mirror, Fill, TellFilled, Follow,
+                            Acknowledge, Publish, Release, Say, Capture, Seal, Discard, Announce>;
 using Effects = std::vector<Effect>;
 
 }  // namespace yoke::core

@@ -14,10 +14,10 @@ using wire::Version;
 
 constexpr std::uint32_t kShards = 4;
 
-wire::Standing standing_of(Version version) { return {.version = version, .samples = 100 + version}; }
+wire::Standing standing_at(Version version) { return {.version = version, .samples = 100 + version}; }
 
 Holding slice(wire::ShardId shard, Version version, std::uint64_t view = 1, std::uint32_t shards = kShards) {
-  return {view, 0, shard, shards, version, standing_of(version)};
+  return {view, 0, shard, shards, version, standing_at(version)};
 }
 
 // The replica in this place of a view of four: its own slice, and the twin of the one before, at these versions.
@@ -92,7 +92,7 @@ TEST(FormingTest, GoesOnFromTheNewestVersionThatIsWhole) {
       of_four({member(0, {5, 6}, {5, 6}), member(1, {5}, {5, 6}), member(2, {5, 6}, {5}), member(3, {5, 6}, {5, 6})}));
   ASSERT_TRUE(view);
   EXPECT_EQ(view->networks.at(0).version, 5u) << "nobody has slice 1 of version 6";
-  EXPECT_EQ(view->networks.at(0).standing, standing_of(5));
+  EXPECT_EQ(view->networks.at(0).standing, standing_at(5));
   EXPECT_EQ(sources(*view), (Replicas{0, 1, 2, 0}));
   EXPECT_EQ(view->number, 2u);
   EXPECT_EQ(view->from, 1u);
@@ -100,7 +100,7 @@ TEST(FormingTest, GoesOnFromTheNewestVersionThatIsWhole) {
       form(of_four({member(0, {5, 6}, {5}), member(1, {5, 6}, {5}), member(2, {6}, {6}), member(3, {5, 6}, {5, 6})}));
   ASSERT_TRUE(all);
   EXPECT_EQ(all->networks.at(0).version, 6u) << "whether it was committed or not";
-  EXPECT_EQ(all->networks.at(0).standing, standing_of(6));
+  EXPECT_EQ(all->networks.at(0).standing, standing_at(6));
 }
 
 TEST(FormingTest, TheTwinStandsInForWhoIsLost) {
@@ -153,8 +153,8 @@ TEST(FormingTest, TheNewerViewComesBeforeTheNewerVersion) {
 
 TEST(FormingTest, EveryNetworkGoesOnFromItsOwnNewest) {
   auto zero = member(0, {}, {}), one = member(1, {}, {});
-  zero.holdings = {{1, 0, 0, 2, 5, standing_of(5)}, {1, 1, 0, 2, 8, standing_of(8)}, {1, 1, 0, 2, 9, standing_of(9)}};
-  one.holdings = {{1, 0, 1, 2, 5, standing_of(5)}, {1, 1, 1, 2, 8, standing_of(8)}};
+  zero.holdings = {{1, 0, 0, 2, 5, standing_at(5)}, {1, 1, 0, 2, 8, standing_at(8)}, {1, 1, 0, 2, 9, standing_at(9)}};
+  one.holdings = {{1, 0, 1, 2, 5, standing_at(5)}, {1, 1, 1, 2, 8, standing_at(8)}};
   const auto view = form({1, {0, 1}, 0, {zero, one}, {}});
   ASSERT_TRUE(view);
   ASSERT_EQ(view->networks.size(), 2u);

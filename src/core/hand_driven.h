@@ -36,6 +36,7 @@ struct Bench {
       if (const auto* m = std::get_if<Record>(&send->message)) log.push_back(*m);
       if (const auto* m = std::get_if<Scale>(&send->message)) scales.push_back(*m);
       if (const auto* m = std::get_if<Fence>(&send->message)) fences.push_back(m->life);
+      if (const auto* m = std::get_if<Forecast>(&send->message)) forecasts.push_back(*m);
     }
   }
   void join(ReplicaId replica, Incarnation life = 1) { hear(Hello{{replica, life}, samples, batch}); }
@@ -67,6 +68,7 @@ struct Bench {
   std::vector<Record> log;
   std::vector<Scale> scales;
   std::vector<Life> fences;
+  std::vector<Forecast> forecasts;
   std::vector<Seal> seals;
   std::vector<Discard> discards;
   std::vector<Announce> announced;

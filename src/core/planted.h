@@ -30,6 +30,7 @@ enum class Bug {
   two_primaries_in_one_epoch,
   new_sequencer_forgets_a_record,
   view_change_loses_a_gradient,
+  keep_what_was_foreseen,
 };
 
 #ifdef YOKE_PLANTED_BUGS

@@ -5,7 +5,7 @@
 namespace yoke::core {
 namespace {
 
-struct Row {
+struct QuorumRow {
   QuorumInput input;  // wanted, whole, working, alive
   bool ready;
   std::uint32_t needed;
@@ -13,7 +13,7 @@ struct Row {
 };
 
 TEST(QuorumTest, Table) {
-  const Row rows[] = {
+  const QuorumRow rows[] = {
       {{4, 3, 2, 5}, false, 4, false},                                  // one more is needed
       {{4, 4, 1, 5}, true, 4, false},                                   // the slowest is spare
       {{4, 5, 0, 5}, true, 4, false},                                   // never more than wanted

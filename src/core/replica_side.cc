@@ -1,11 +1,18 @@
 #include "core/replica_side.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace yoke::core {
 
 ReplicaSide::ReplicaSide(Life life, const BlockPlan& plan, std::uint64_t samples, std::uint32_t batch)
-    : life_(life), plan_(plan), samples_(samples), batch_(batch), versions_(plan.shards()) {}
+    : life_(life),
+      plan_(plan),
+      samples_(samples),
+      batch_(batch),
+      versions_(plan.shards()),
+      early_(plan.shards()),
+      missed_(plan.shards()) {}
 
 void ReplicaSide::join(Effects& out) { out.push_back(Send{kSequencer, Hello{life_, samples_, batch_}}); }
 
@@ -13,6 +20,7 @@ void ReplicaSide::on(const Event& event, Time, Effects& out) {
   if (const auto* reset = std::get_if<Reset>(&event)) {
     if (reset->peer == kSequencer) return join(out);
     const auto shard = reset->peer.id;
+    missed_[shard] = true;
     if (!work_ || verdict(work_->gradient.sequence)) return;
     if (!versions_[shard]) out.push_back(Send{reset->peer, Pull{life_, work_->step}});
     for (const auto& [block, pushed] : pushed_)
@@ -34,8 +42,10 @@ void ReplicaSide::on(const Event& event, Time, Effects& out) {
     verdict_ = told;
     take_next(out);
   } else if (const auto* parameters = std::get_if<Parameters>(&received->message)) {
-    if (parameters->life != life_ || !work_ || parameters->shard >= versions_.size()) return;
-    if (parameters->version < work_->step) return;  // the answer to an older pull
+    if (parameters->life != life_ || parameters->shard >= versions_.size()) return;
+    auto& early = early_[parameters->shard];
+    early = std::max(early, parameters->version);
+    if (!work_ || parameters->version < work_->step) return;  // the answer to an older pull
     auto& version = versions_[parameters->shard];
     if (!version) version = parameters->version;
   } else if (const auto* over = std::get_if<Done>(&received->message)) {
@@ -54,8 +64,16 @@ void ReplicaSide::take_next(Effects& out) {
   next_.reset();
   pushed_.clear();
   std::fill(versions_.begin(), versions_.end(), std::nullopt);
-  for (ShardId shard = 0; shard < plan_.shards(); ++shard)
-    out.push_back(Send{shard_at(shard), Pull{life_, work_->step}});
+  // The update that its gradient is part of comes unasked.
+  const bool comes = verdict_ && verdict_->fate == Fate::applied && verdict_->version >= work_->step;
+  for (ShardId shard = 0; shard < plan_.shards(); ++shard) {
+    const bool missed = missed_[shard];
+    missed_[shard] = false;
+    if (early_[shard] >= work_->step && early_[shard] > 0)
+      versions_[shard] = early_[shard];
+    else if (!comes || missed)
+      out.push_back(Send{shard_at(shard), Pull{life_, work_->step}});
+  }
 }
 
 bool ReplicaSide::parameters_here() const {

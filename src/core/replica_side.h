@@ -53,6 +53,8 @@ class ReplicaSide {
   std::optional<Assign> next_;
   std::optional<Verdict> verdict_;                // the newest
   std::vector<std::optional<Version>> versions_;  // by shard, for the work
+  std::vector<Version> early_;                    // by shard: what has come unasked
+  std::vector<bool> missed_;                      // by shard: what was sent unasked may be lost
   struct Pushed {
     Ticket ticket = 0;
     std::uint32_t samples = 0;

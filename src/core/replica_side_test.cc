@@ -8,7 +8,7 @@ namespace {
 const Life kLife{0, 5};
 
 // A block on each of two shards.
-BlockPlan plan_of_two() {
+BlockPlan plan_of_two_shards() {
   BlockPlan plan;
   plan.blocks = {{0, 0, 0, 4, 0, false, 0}, {1, 0, 4, 4, 0, false, 1}};
   plan.of_shard = {{0}, {1}};
@@ -16,7 +16,7 @@ BlockPlan plan_of_two() {
   return plan;
 }
 
-struct Bench {
+struct ReplicaSideBench {
   template <class T>
   std::vector<T> on(const Event& event) {
     out.clear();
@@ -36,13 +36,13 @@ struct Bench {
   }
   void arrive(ShardId shard, Version version) { hear<Pull>(Parameters{kLife, shard, version}); }
 
-  BlockPlan plan = plan_of_two();
+  BlockPlan plan = plan_of_two_shards();
   ReplicaSide side{kLife, plan, 100, 2};
   Effects out;
 };
 
 TEST(ReplicaSideTest, PullsForItsWorkAndMayComputeWhenAllIsThere) {
-  Bench b;
+  ReplicaSideBench b;
   EXPECT_EQ(b.hear<Pull>(Assign{{kLife, 1}, 3, Range{0, 0, 2}}).size(), 2u);
   EXPECT_FALSE(b.side.parameters_here());
   b.arrive(0, 3);
@@ -56,7 +56,7 @@ TEST(ReplicaSideTest, PullsForItsWorkAndMayComputeWhenAllIsThere) {
 }
 
 TEST(ReplicaSideTest, TheVerdictComesBeforeTheNextWork) {
-  Bench b;
+  ReplicaSideBench b;
   b.hear<Pull>(Assign{{kLife, 1}, 0});
   EXPECT_TRUE(b.hear<Pull>(Assign{{kLife, 2}, 1}).empty());
   EXPECT_EQ(b.side.work()->gradient.sequence, 1u);
@@ -67,8 +67,25 @@ TEST(ReplicaSideTest, TheVerdictComesBeforeTheNextWork) {
   EXPECT_TRUE(b.hear<Pull>(Assign{{kLife, 1}, 0}).empty()) << "said again, late";
 }
 
+TEST(ReplicaSideTest, DoesNotAskForTheUpdateThatItsGradientIsPartOf) {
+  ReplicaSideBench b;
+  b.hear<Pull>(Assign{{kLife, 1}, 3});
+  b.arrive(0, 3);
+  b.arrive(1, 3);
+  b.arrive(0, 4);  // unasked, before the verdict
+  b.hear<Pull>(Settled{{{kLife, 1}, Fate::applied, 4}});
+  EXPECT_TRUE(b.hear<Pull>(Assign{{kLife, 2}, 4}).empty());
+  EXPECT_FALSE(b.side.parameters_here());
+  b.arrive(1, 4);
+  EXPECT_TRUE(b.side.parameters_here());
+  EXPECT_EQ(b.side.base(), 4u);
+  b.on<Pull>(Reset{shard_at(1)});  // what shard 1 sends next may be lost
+  b.hear<Pull>(Settled{{{kLife, 2}, Fate::applied, 5}});
+  EXPECT_EQ(b.hear<Pull>(Assign{{kLife, 3}, 5}).size(), 1u);
+}
+
 TEST(ReplicaSideTest, SendsAgainWhatABrokenLinkMayHaveLost) {
-  Bench b;
+  ReplicaSideBench b;
   b.hear<Pull>(Assign{{kLife, 1}, 0});
   b.arrive(0, 0);
   EXPECT_EQ(b.on<Pull>(Reset{shard_at(1)}).size(), 1u);
@@ -86,7 +103,7 @@ TEST(ReplicaSideTest, SendsAgainWhatABrokenLinkMayHaveLost) {
 }
 
 TEST(ReplicaSideTest, IsNotMovedByWhatIsMeantForAnotherLife) {
-  Bench b;
+  ReplicaSideBench b;
   const Life former{0, 4};
   EXPECT_TRUE(b.hear<Pull>(Assign{{former, 9}, 0}).empty());
   b.hear<Pull>(Turned{former, "over"});
@@ -100,7 +117,7 @@ TEST(ReplicaSideTest, IsNotMovedByWhatIsMeantForAnotherLife) {
 }
 
 TEST(ReplicaSideTest, KnowsThatItWasAskedToGo) {
-  Bench b;
+  ReplicaSideBench b;
   b.hear<Pull>(Turned{kLife, "", true});
   EXPECT_FALSE(b.side.turned_away().empty());
   EXPECT_TRUE(b.side.drained());

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = ScheduleOptions::Kind;
 
-struct Row {
+struct ScheduleRow {
   ScheduleOptions options;
   Progress progress;  // samples, an epoch, in all, an update
   double rate;
@@ -21,7 +21,7 @@ TEST(ScheduleTest, KnownValues) {
   const ScheduleOptions floored{.kind = Kind::cosine, .floor = 0.2};
   const ScheduleOptions warm{.warmup_epochs = 2};
   const ScheduleOptions scaled{.reference_batch = 32};
-  const Row rows[] = {
+  const ScheduleRow rows[] = {
       {{}, {0, 100, 1000, 10}, 1},          {{}, {1000, 100, 1000, 10}, 1},
       {step, {0, 100, 1000, 10}, 1},        {step, {199, 100, 1000, 10}, 1},
       {step, {200, 100, 1000, 10}, 0.1},    {step, {400, 100, 1000, 10}, 0.01},

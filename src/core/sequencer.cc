@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "core/planted.h"
 #include "core/schedule.h"
@@ -202,6 +203,7 @@ Verdict Sequencer::turn_away(const GradientId& gradient, Fate fate, std::string 
   if (planted(Bug::advance_the_schedule_on_a_drop)) samples_decided_ += work.samples;
   std::erase(whole_, gradient);
   open_.erase(it);
+  lineup_changed_ = true;
   close(verdict);
   return verdict;
 }
@@ -236,6 +238,7 @@ void Sequencer::advance(Effects& out) {
     for (const auto& gradient : waiting) decide_one(gradient, out);
   } else {
     decide_step(out);
+    foresee(out);
   }
   let_go(out);
 }
@@ -411,6 +414,7 @@ void Sequencer::on_shard_reset(ShardId shard, Effects& out) {
   for (const auto& [index, record] : log_) out.push_back(Send{shard_at(shard), record});
   for (const auto& [step, factor] : scales_) out.push_back(Send{shard_at(shard), Scale{step, factor}});
   if (committed_ > 0) out.push_back(Send{shard_at(shard), Commit{committed_}});
+  if (forecast_ && forecast_->step == decided_) out.push_back(Send{shard_at(shard), *forecast_});
 }
 
 // --- handing out ---
@@ -496,7 +500,26 @@ void Sequencer::assign(const Life& life, std::optional<Range> range, Effects& ou
                .samples = samples,
                .counted = work.counted,
                .reported = std::vector<bool>(options_.shards)};
+  lineup_changed_ = true;
   out.push_back(Send{replica_at(life.replica), work});
+}
+
+// Without spares a step is made of all that work on it. That is told once, and taken back when somebody comes or goes.
+void Sequencer::foresee(Effects& out) {
+  if (!options_.forecasts || !std::exchange(lineup_changed_, false)) return;
+  if (forecast_ && forecast_->step == decided_) {
+    if (forecast_->parts.empty()) return;
+    forecast_->parts.clear();
+    return to_shards(*forecast_, out);
+  }
+  if (decided_ != committed_) return;
+  Forecast forecast{decided_, {}, rate()};
+  double samples = 0;
+  for (const auto& [id, work] : open_) samples += work.samples;
+  if (samples == 0) return;
+  for (const auto& [id, work] : open_) forecast.parts.push_back({id, work.samples / samples});
+  forecast_ = std::move(forecast);
+  to_shards(*forecast_, out);
 }
 
 bool Sequencer::over() const {

@@ -45,6 +45,7 @@ struct SequencerOptions {
   double clip_norm = 0;
   std::uint32_t max_refusals = 3;
   std::uint32_t min_replicas = 1;  // with fewer in the job nothing is decided
+  bool forecasts = false;          // the shards are told in advance what a step will be made of, where that is known
 };
 
 class Sequencer {
@@ -111,6 +112,7 @@ class Sequencer {
   void append(Record record, Effects& out);
   void commit(Effects& out);
   void hand_out(Effects& out);
+  void foresee(Effects& out);
   bool free(const Life& life) const;
   // Of those that stay it has the lowest number: the one that warms up.
   bool comes_first(const Life& life) const;
@@ -160,7 +162,9 @@ class Sequencer {
   std::vector<Version> reduced_;  // by shard
   std::map<Version, std::map<ShardId, double>> measured_;
   std::map<Version, double> scales_;
-  Version warmup_end_ = 0;  // the last version that only one replica worked on
+  std::optional<Forecast> forecast_;  // the last that was told, or taken back
+  bool lineup_changed_ = false;       // others work on the step than when it was foreseen
+  Version warmup_end_ = 0;            // the last version that only one replica worked on
   double samples_decided_ = 0;
   Checkpoints checkpoints_;
   std::string stop_;

@@ -1,9 +1,10 @@
 // A shard hosts some of the blocks. It keeps each replica's blocks apart until the log says what to do with them, then
 // makes the next version in one pass. It holds two versions: the pass reads `step` and writes `step + 1`; the commit
 // shows the new one. Records are applied strictly in the order of their index, each once, whatever order they arrive
-// in. Where it has a twin, the next version is told of only when that has it, too: then the loss of either loses
-// nothing that was committed. A record that marks a checkpoint is come to when all before it is shown: what the shard
-// has then is that version.
+// in. Where the sequencer can say in advance what a step will be made of, a block is made as soon as its last gradient
+// is there, and may travel before it is decided; it counts when the record says the same. Where it has a twin, the next
+// version is told of only when that has it, too: then the loss of either loses nothing that was committed. A record
+// that marks a checkpoint is come to when all before it is shown: what the shard has then is that version.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +53,15 @@ class Shard {
     bool started = false;
     bool told = false;
   };
+  // The next version, made before it is decided, of what the forecast says. A gradient that is in it is looked at by
+  // the pass that uses it, once all of the block are there.
+  struct Ahead {
+    Forecast forecast;
+    bool off = false;                  // nothing more is made ahead
+    std::map<BlockId, Reduce> flying;  // passes that run
+    std::map<BlockId, Reduce> made;    // and those that are through
+    bool spoilt = false;               // something was written that does not count
+  };
 
   void on_push(const Push& push, Effects& out);
   void on_verified(const Verified& verified, Effects& out);
@@ -61,7 +71,18 @@ class Shard {
   void on_pull(const Pull& pull, Effects& out);
   void report(const GradientId& gradient, const Staged& staged, Effects& out) const;
   void next_record(Effects& out);
+  void begin_pass(Effects& out);
   void start_pass(Effects& out);
+  void finish_pass(Effects& out);
+  void on_forecast(const Forecast& forecast, Effects& out);
+  const Forecast::Part* foreseen(const GradientId& gradient) const;
+  void make_ahead(BlockId block, Effects& out);
+  void on_made_ahead(const BlockReduced& reduced, Effects& out);
+  void take_over(Effects& out);
+  void call_off(Effects& out);
+  void examine(const GradientId& gradient, BlockId block, Effects& out);
+  bool as_foreseen(const Record& record) const;
+  void mark_verified(const GradientId& gradient, BlockId block, double sum_squares, Effects& out);
   void on_measured(const BlockMeasured& measured, Effects& out);
   void on_reduced(const BlockReduced& reduced, Effects& out);
   void on_mirrored(const Mirrored& mirrored, Effects& out);
@@ -71,8 +92,10 @@ class Shard {
   void show(Effects& out);
   void on_captured(const Captured& captured, Effects& out);
   void settle(const GradientId& gradient, Effects& out);
+  void let_go(BlockId block, Ticket ticket, Effects& out);
   bool settled(const GradientId& gradient) const;
   std::vector<Share> shares_of(BlockId block) const;
+  std::vector<Share> shares_of(BlockId block, const std::vector<Forecast::Part>& parts) const;
   void say_again(Effects& out) const;
   GradientId key(const GradientId& gradient) const;
 
@@ -96,6 +119,9 @@ class Shard {
   std::map<std::uint64_t, Record> records_;  // that came and are not applied yet
   std::uint64_t next_index_ = 0;
   std::optional<Pass> pass_;
+  std::optional<Ahead> ahead_;
+  Version heard_of_ = 0;      // forecasts of the steps before have come
+  std::set<Ticket> orphans_;  // let go of while the driver reads them
   std::map<Version, double> scales_;
   Version committed_ = 0;  // shown
   std::optional<Standing> standing_;

@@ -3,25 +3,16 @@
 
 #include <vector>
 
-#include "core/shard.h"
+#include "core/shard_fixture.h"
 
 namespace yoke::core {
 namespace {
 
 using Versions = std::vector<Version>;
 
-// Shard 0 with blocks 0 and 1.
-BlockPlan plan_of_two() {
-  BlockPlan plan;
-  plan.blocks = {{0, 0, 0, 4, 0, false, 0}, {1, 1, 0, 4, 1, false, 0}};
-  plan.of_shard = {{0, 1}};
-  plan.of_slot = {{0}, {1}};
-  return plan;
-}
-
 // A shard at version 5, whose only replica has delivered as much as the records will ask for.
-struct Bench {
-  explicit Bench(bool twin = false) : shard(0, plan, 5, twin) {}
+struct ShardBackupBench {
+  explicit ShardBackupBench(bool twin = false) : shard(0, plan, 5, twin) {}
 
   void on(const Event& event) {
     out.clear();
@@ -80,7 +71,7 @@ struct Bench {
 };
 
 TEST(ShardBackupTest, WithoutABackupItTellsAtOnce) {
-  Bench b;
+  ShardBackupBench b;
   b.decide(5);
   b.make(6);
   EXPECT_EQ(b.tells(), Versions{6});
@@ -90,14 +81,14 @@ TEST(ShardBackupTest, WithoutABackupItTellsAtOnce) {
 }
 
 TEST(ShardBackupTest, BetweenPassesABackupIsFilledAtOnce) {
-  Bench b;
+  ShardBackupBench b;
   b.backup(true);
   EXPECT_EQ(b.fills(), Versions{5});
   EXPECT_EQ(b.out.size(), 1u);
 }
 
 TEST(ShardBackupTest, DuringAPassABackupIsFilledWithWhatItEndsWith) {
-  Bench b;
+  ShardBackupBench b;
   b.decide(5);
   b.backup(true);
   EXPECT_TRUE(b.out.empty()) << "the means of this pass are not kept";
@@ -117,7 +108,7 @@ TEST(ShardBackupTest, DuringAPassABackupIsFilledWithWhatItEndsWith) {
 }
 
 TEST(ShardBackupTest, WhileTheNormIsMeasuredAPassIsUnderWay) {
-  Bench b;
+  ShardBackupBench b;
   const GradientId gradient{{0, 1}, 5};
   for (BlockId block : {0u, 1u}) b.on(Received{kSequencer, Push{gradient, 5, block, 0, 2}});
   Record record{.step = 5};
@@ -135,7 +126,7 @@ TEST(ShardBackupTest, WhileTheNormIsMeasuredAPassIsUnderWay) {
 }
 
 TEST(ShardBackupTest, WhileItIsFilledNobodyWaits) {
-  Bench b;
+  ShardBackupBench b;
   b.backup(true);
   for (const Version version : {6u, 7u, 8u}) {
     b.decide(version - 1);
@@ -149,7 +140,7 @@ TEST(ShardBackupTest, WhileItIsFilledNobodyWaits) {
 }
 
 TEST(ShardBackupTest, WhenTheSliceIsThereWhatIsMadeWaits) {
-  Bench b;
+  ShardBackupBench b;
   b.backup(true);
   b.decide(5);
   b.on(Mirrored{5});
@@ -166,7 +157,7 @@ TEST(ShardBackupTest, WhenTheSliceIsThereWhatIsMadeWaits) {
 }
 
 TEST(ShardBackupTest, OnlyWhatWasMadeCountsAsBeingThere) {
-  Bench b;
+  ShardBackupBench b;
   b.backup(true);
   b.on(Mirrored{5});
   b.decide(5);
@@ -184,7 +175,7 @@ TEST(ShardBackupTest, OnlyWhatWasMadeCountsAsBeingThere) {
 }
 
 TEST(ShardBackupTest, ItIsFilledWhenEverythingThatWasToldOfIsThere) {
-  Bench b;
+  ShardBackupBench b;
   b.backup(true);
   b.decide(5);
   b.make(6);
@@ -202,7 +193,7 @@ TEST(ShardBackupTest, ItIsFilledWhenEverythingThatWasToldOfIsThere) {
 }
 
 TEST(ShardBackupTest, BeforeItIsFilledItIsWaitedForAsWell) {
-  Bench b;
+  ShardBackupBench b;
   b.backup(true);
   b.decide(5);
   b.make(6);
@@ -222,7 +213,7 @@ TEST(ShardBackupTest, BeforeItIsFilledItIsWaitedForAsWell) {
 }
 
 TEST(ShardBackupTest, WhatIsCommittedWasToldOf) {
-  Bench b;
+  ShardBackupBench b;
   b.backup(true);
   b.decide(5);
   b.make(6);
@@ -234,7 +225,7 @@ TEST(ShardBackupTest, WhatIsCommittedWasToldOf) {
 }
 
 TEST(ShardBackupTest, WithoutItWhatWaitsIsTold) {
-  Bench b;
+  ShardBackupBench b;
   b.backup(true);
   b.on(Mirrored{5});
   b.decide(5);
@@ -253,7 +244,7 @@ TEST(ShardBackupTest, WithoutItWhatWaitsIsTold) {
 }
 
 TEST(ShardBackupTest, WithoutItNothingIsToldThatIsNotMade) {
-  Bench b(true);
+  ShardBackupBench b(true);
   b.backup(false);
   EXPECT_TRUE(b.out.empty());
   b.decide(5);
@@ -269,7 +260,7 @@ TEST(ShardBackupTest, WithoutItNothingIsToldThatIsNotMade) {
 }
 
 TEST(ShardBackupTest, ATwinFromTheBeginningIsWaitedForAndIsFilledAlready) {
-  Bench b(true);
+  ShardBackupBench b(true);
   b.decide(5);
   b.make(6);
   EXPECT_EQ(b.mirrors(), Versions{6});
@@ -280,7 +271,7 @@ TEST(ShardBackupTest, ATwinFromTheBeginningIsWaitedForAndIsFilledAlready) {
 }
 
 TEST(ShardBackupTest, ASecondBackupIsFilledAnew) {
-  Bench b(true);
+  ShardBackupBench b(true);
   b.decide(5);
   b.make(6);
   b.backup(false);
@@ -306,7 +297,7 @@ TEST(ShardBackupTest, ASecondBackupIsFilledAnew) {
 }
 
 TEST(ShardBackupTest, ABackupInTheBackupsPlaceIsFilledAnew) {
-  Bench b(true);
+  ShardBackupBench b(true);
   b.backup(true);
   EXPECT_EQ(b.fills(), Versions{5}) << "it has nothing yet";
   b.decide(5);
@@ -320,7 +311,7 @@ TEST(ShardBackupTest, ABackupInTheBackupsPlaceIsFilledAnew) {
 
 // What waits for a backup is told when it goes, also where another comes straight into its place.
 TEST(ShardBackupTest, WhatWaitsIsToldWhenAnotherComesIntoTheBackupsPlace) {
-  Bench b(true);
+  ShardBackupBench b(true);
   b.decide(5);
   b.make(6);
   EXPECT_TRUE(b.tells().empty());
@@ -332,7 +323,7 @@ TEST(ShardBackupTest, WhatWaitsIsToldWhenAnotherComesIntoTheBackupsPlace) {
 }
 
 TEST(ShardBackupTest, SaysAgainWhatWasToldAndNotWhatWaits) {
-  Bench b;
+  ShardBackupBench b;
   b.backup(true);
   b.on(Mirrored{5});
   b.decide(5);

@@ -3,65 +3,22 @@
 
 #include <gtest/gtest.h>
 
+#include "core/shard_fixture.h"
+
 namespace yoke::core {
 namespace {
 
-// Shard 0 with blocks 0 and 1; block 1 is averaged.
-BlockPlan plan_of_two() {
-  BlockPlan plan;
-  plan.blocks = {{0, 0, 0, 4, 0, false, 0}, {1, 1, 0, 4, 1, true, 0}};
-  plan.of_shard = {{0, 1}};
-  plan.of_slot = {{0}, {1}};
-  return plan;
-}
-
-struct Bench {
-  explicit Bench(Version committed = 0, bool twin = false) : shard(0, plan, committed, twin) {}
-  template <class T>
-  std::vector<T> on(const Event& event) {
-    out.clear();
-    shard.on(event, Time(0), out);
-    return all<T>();
-  }
-  template <class T>
-  std::vector<T> hear(Message message) {
-    return on<T>(Received{kSequencer, std::move(message)});
-  }
-  // Effects of a kind, or the messages of a kind that were sent.
-  template <class T>
-  std::vector<T> all() const {
-    std::vector<T> found;
-    for (const auto& effect : out) {
-      if constexpr (std::is_constructible_v<Effect, T>) {
-        if (const auto* e = std::get_if<T>(&effect)) found.push_back(*e);
-      } else if (const auto* send = std::get_if<Send>(&effect)) {
-        if (const auto* m = std::get_if<T>(&send->message)) found.push_back(*m);
-      }
-    }
-    return found;
-  }
+struct ShardBench : DrivenShard {
+  explicit ShardBench(Version committed = 0, bool twin = false) : DrivenShard(plan_of_two(true), committed, twin) {}
   // Both blocks arrive, with tickets `ticket` and `ticket + 1`, and are found sound.
   void deliver(const GradientId& gradient, Ticket ticket) {
     for (BlockId block : {0u, 1u}) hear<Verify>(Push{gradient, 0, block, ticket + block, 2});
     for (BlockId block : {0u, 1u}) on<Report>(Verified{ticket + block, true, 1});
   }
-
-  BlockPlan plan = plan_of_two();
-  Shard shard;
-  Effects out;
 };
 
-const GradientId kA{{0, 1}, 1}, kB{{1, 1}, 1};
-
-Record record_of(std::vector<GradientId> applied, std::uint64_t index = 0) {
-  Record record{.index = index};
-  for (const auto& id : applied)
-    record.applied.push_back({id, 0, 0, 2, 1.0 / static_cast<double>(applied.size()), std::nullopt});
-  return record;
-}
-
 TEST(ShardTest, ReportsWhenEveryBlockIsSound) {
-  Bench b;
+  ShardBench b;
   EXPECT_EQ(b.hear<Verify>(Push{kA, 3, 0, 10, 2}).size(), 1u);
   EXPECT_EQ(b.hear<Report>(Push{kA, 2, 1, 11, 2}).size(), 0u);
   EXPECT_EQ(b.on<Report>(Verified{11, true, 4}).size(), 0u);
@@ -73,7 +30,7 @@ TEST(ShardTest, ReportsWhenEveryBlockIsSound) {
 }
 
 TEST(ShardTest, ADamagedBlockIsRefusedAndLetGoOfWhenTheLogSaysSo) {
-  Bench b;
+  ShardBench b;
   b.hear<Verify>(Push{kA, 0, 0, 10, 2});
   b.hear<Verify>(Push{kA, 0, 1, 11, 2});
   const auto reports = b.on<Report>(Verified{10, false, 0, "NaN"});
@@ -86,7 +43,7 @@ TEST(ShardTest, ADamagedBlockIsRefusedAndLetGoOfWhenTheLogSaysSo) {
 }
 
 TEST(ShardTest, ABlockThatComesTwiceIsLetGoOfAtOnce) {
-  Bench b;
+  ShardBench b;
   b.hear<Verify>(Push{kA, 0, 0, 10, 2});
   const auto released = b.hear<Release>(Push{kA, 0, 0, 11, 2});
   ASSERT_EQ(released.size(), 1u);
@@ -94,7 +51,7 @@ TEST(ShardTest, ABlockThatComesTwiceIsLetGoOfAtOnce) {
 }
 
 TEST(ShardTest, MakesAndShowsAVersionOnce) {
-  Bench b;
+  ShardBench b;
   b.deliver(kA, 10);
   b.deliver(kB, 20);
   const auto record = record_of({kA, kB});
@@ -113,14 +70,14 @@ TEST(ShardTest, MakesAndShowsAVersionOnce) {
 }
 
 TEST(ShardTest, RecordsAreAppliedInOrder) {
-  Bench b;
+  ShardBench b;
   b.deliver(kA, 10);
   EXPECT_TRUE(b.hear<Reduce>(record_of({kA}, 1)).empty());
   EXPECT_EQ(b.hear<Reduce>(Record{.index = 0, .turned_away = {{kB, Fate::dropped}}}).size(), 2u);
 }
 
 TEST(ShardTest, AbsentBlocksCountAsZeroAndAbsentBuffersDoNotCount) {
-  Bench b;
+  ShardBench b;
   b.deliver(kA, 10);
   for (BlockId block : {0u, 1u}) b.hear<Report>(Push{kB, 0, block, 0, 2});
   EXPECT_EQ(b.all<Report>().size(), 1u) << "absent everywhere is complete";
@@ -132,7 +89,7 @@ TEST(ShardTest, AbsentBlocksCountAsZeroAndAbsentBuffersDoNotCount) {
 }
 
 TEST(ShardTest, WhoHadNoSamplesHasNothingToAdd) {
-  Bench b;
+  ShardBench b;
   for (BlockId block : {0u, 1u}) b.hear<Report>(Push{kA, 0, block, 0, 2});
   b.deliver(kB, 20);
   auto record = record_of({kA, kB});
@@ -144,7 +101,7 @@ TEST(ShardTest, WhoHadNoSamplesHasNothingToAdd) {
 }
 
 TEST(ShardTest, ClippingWaitsForTheScaleAndSparesBuffers) {
-  Bench b;
+  ShardBench b;
   b.deliver(kA, 10);
   auto record = record_of({kA});
   record.clip = true;
@@ -160,7 +117,7 @@ TEST(ShardTest, ClippingWaitsForTheScaleAndSparesBuffers) {
 }
 
 TEST(ShardTest, OlderLivesAreNotHeard) {
-  Bench b;
+  ShardBench b;
   const GradientId old_life{{0, 1}, 1}, new_life{{0, 2}, 1};
   b.hear<Verify>(Push{old_life, 0, 0, 10, 2});
   b.on<Release>(Verified{10, true, 1});
@@ -170,14 +127,14 @@ TEST(ShardTest, OlderLivesAreNotHeard) {
 }
 
 TEST(ShardTest, AWholeGradientOfAnOlderLifeStands) {
-  Bench b;
+  ShardBench b;
   b.deliver(kA, 10);
   EXPECT_TRUE(b.hear<Release>(Fence{{0, 2}}).empty());
   EXPECT_EQ(b.hear<Reduce>(record_of({kA})).at(0).shares.size(), 1u);
 }
 
 TEST(ShardTest, APullIsAnsweredWhenTheVersionIsThere) {
-  Bench b;
+  ShardBench b;
   EXPECT_EQ(b.hear<Parameters>(Pull{{0, 1}, 0}).size(), 1u);
   EXPECT_TRUE(b.hear<Parameters>(Pull{{0, 2}, 1}).empty());
   EXPECT_TRUE(b.hear<Parameters>(Pull{{0, 1}, 1}).empty()) << "a former life's, late, does not take the place of it";
@@ -191,7 +148,7 @@ TEST(ShardTest, APullIsAnsweredWhenTheVersionIsThere) {
 }
 
 TEST(ShardTest, CapturesAtTheMarkWhenAllBeforeItIsShown) {
-  Bench b;
+  ShardBench b;
   b.deliver(kA, 10);
   b.hear<Reduce>(record_of({kA}));
   EXPECT_TRUE(b.hear<Capture>(Record{.index = 1, .step = 1, .mark = 7}).empty()) << "version 1 is being made";
@@ -205,7 +162,7 @@ TEST(ShardTest, CapturesAtTheMarkWhenAllBeforeItIsShown) {
 }
 
 TEST(ShardTest, SaysThatItsPartIsSavedUntilALaterMark) {
-  Bench b;
+  ShardBench b;
   b.hear<Capture>(Record{.index = 0, .mark = 7});
   EXPECT_TRUE(b.on<PartSaved>(Reset{kSequencer}).empty()) << "it is not";
   for (const auto& said : {b.on<PartSaved>(Captured{7, true, 99}), b.on<PartSaved>(Reset{kSequencer})}) {
@@ -222,7 +179,7 @@ TEST(ShardTest, SaysThatItsPartIsSavedUntilALaterMark) {
 }
 
 TEST(ShardTest, GoesOnFromAVersion) {
-  Bench b(5);
+  ShardBench b(5);
   const auto answers = b.hear<Parameters>(Pull{{0, 1}, 5});
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0].version, 5u);
@@ -235,7 +192,7 @@ TEST(ShardTest, GoesOnFromAVersion) {
 }
 
 TEST(ShardTest, TellsOfAVersionWhenItsTwinHasIt) {
-  Bench b(0, true);
+  ShardBench b(0, true);
   b.deliver(kA, 10);
   auto record = record_of({kA});
   record.standing = Standing{.version = 1, .samples = 7};
@@ -258,7 +215,7 @@ TEST(ShardTest, TellsOfAVersionWhenItsTwinHasIt) {
 }
 
 TEST(ShardTest, WithoutATwinNothingIsMirrored) {
-  Bench b;
+  ShardBench b;
   b.deliver(kA, 10);
   b.hear<Reduce>(record_of({kA}));
   b.on<Mirror>(BlockReduced{0, 1});
@@ -267,7 +224,7 @@ TEST(ShardTest, WithoutATwinNothingIsMirrored) {
 }
 
 TEST(ShardTest, WhatTheTwinSaysTwiceOrOfAnotherVersionIsPassedOver) {
-  Bench b(5, true);
+  ShardBench b(5, true);
   EXPECT_TRUE(b.on<wire::Reduced>(Mirrored{6}).empty()) << "nothing is being made";
   b.deliver(kA, 10);
   auto record = record_of({kA});
@@ -284,7 +241,7 @@ TEST(ShardTest, WhatTheTwinSaysTwiceOrOfAnotherVersionIsPassedOver) {
 }
 
 TEST(ShardTest, SaysAgainOnlyWhatItsTwinHas) {
-  Bench b(5, true);
+  ShardBench b(5, true);
   b.deliver(kA, 10);
   auto record = record_of({kA});
   record.step = 5;
@@ -300,7 +257,7 @@ TEST(ShardTest, SaysAgainOnlyWhatItsTwinHas) {
 }
 
 TEST(ShardTest, SaysAgainWhatTheSequencerMayHaveMissed) {
-  Bench b;
+  ShardBench b;
   b.deliver(kA, 10);
   b.deliver(kB, 20);
   EXPECT_EQ(b.on<Report>(Reset{kSequencer}).size(), 2u);

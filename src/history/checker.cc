@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::size_t kEnough = 50;
 
-bool is_terms(const Event& event) { return std::holds_alternative<Terms>(event.what); }
-
 }  // namespace
 
 std::vector<std::string> check(std::span<const Event> events) {

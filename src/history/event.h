@@ -130,4 +130,6 @@ struct Event {
   What what;
 };
 
+inline bool is_terms(const Event& event) { return std::holds_alternative<Terms>(event.what); }
+
 }  // namespace yoke::history

@@ -123,7 +123,7 @@ void fields(Visit& visit, Is<StaleOptions> auto& stale) {
 template <class Visit>
 void fields(Visit& visit, Is<core::SequencerOptions> auto& options) {
   auto& [replicas, spares, shards, async, everybody, outlived, epochs, steps, batch_schedule, warmup_epochs,
-         warmup_steps, schedule, stale, clip_norm, max_refusals, min_replicas] = options;
+         warmup_steps, schedule, stale, clip_norm, max_refusals, min_replicas, forecasts] = options;
   visit("replicas", replicas);
   visit("spares", spares);
   visit("shards", shards);
@@ -140,6 +140,7 @@ void fields(Visit& visit, Is<core::SequencerOptions> auto& options) {
   visit("clip_norm", clip_norm);
   visit("max_refusals", max_refusals);
   visit("min_replicas", min_replicas);
+  visit("forecasts", forecasts);
 }
 
 template <class Visit>

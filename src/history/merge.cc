@@ -12,8 +12,6 @@
 namespace yoke::history {
 namespace {
 
-bool is_terms(const Event& event) { return std::holds_alternative<Terms>(event.what); }
-
 bool same_terms(const Event& a, const Event& b) {
   return to_json_line({Time{}, a.what}) == to_json_line({Time{}, b.what});
 }
@@ -33,10 +31,22 @@ std::vector<Event> take_terms(std::vector<std::vector<Event>>& parts) {
   return distinct;
 }
 
+// A job that was formed anew before anybody had come to it: the terms it went on with are those it has.
+void begin_with_later_terms(const std::vector<std::vector<Event>>& parts, std::vector<Event>& merged) {
+  const Event* first = nullptr;
+  for (const auto& part : parts)
+    for (const auto& event : part)
+      if (const auto* resumed = std::get_if<Resumed>(&event.what);
+          resumed && resumed->terms && (!first || event.at < first->at))
+        first = &event;
+  if (first) merged.push_back({first->at, *std::get<Resumed>(first->what).terms});
+}
+
 }  // namespace
 
 std::vector<Event> merge(std::vector<std::vector<Event>> parts) {
   auto merged = take_terms(parts);
+  if (merged.empty()) begin_with_later_terms(parts, merged);
   using Head = std::pair<Time, std::size_t>;  // the time of a part's next event, and which part
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
   std::size_t events = merged.size();

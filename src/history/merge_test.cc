@@ -50,6 +50,18 @@ TEST(MergeTest, TermsComeFirstAndOnce) {
   EXPECT_EQ(versions(merged), (Versions{1, 2}));
 }
 
+// The first server was lost before any replica had come to it.
+TEST(MergeTest, TermsThatOnlyALaterViewWroteComeFirst) {
+  Resumed early, late;
+  early.terms.emplace().samples = 7;
+  late.terms.emplace().samples = 8;
+  const auto merged = merge({{{Time(3), late}}, {{Time(2), early}, committed(4, 1)}});
+  ASSERT_EQ(merged.size(), 4u);
+  ASSERT_TRUE(std::holds_alternative<Terms>(merged[0].what));
+  EXPECT_EQ(std::get<Terms>(merged[0].what).samples, 7u);
+  EXPECT_TRUE(std::holds_alternative<Resumed>(merged[1].what));
+}
+
 TEST(MergeTest, TermsOfDifferentJobsAreSeen) {
   Terms one, other;
   other.options.stale.strength = 0.2;

@@ -11,7 +11,9 @@ Payloads::Payloads(std::span<const Event> events) {
   for (std::size_t at = 0; at < events.size(); ++at) {
     const auto* e = std::get_if<Examined>(&events[at].what);
     if (!e) continue;
-    payloads_[e->ticket] = {e->gradient, e->block, e->ok, at};
+    auto& payload = payloads_[e->ticket];
+    if (payload.gradient == e->gradient && payload.block == e->block && payload.ok && e->ok) continue;  // once more
+    payload = {e->gradient, e->block, e->ok, at};
     auto& sound = sound_[e->gradient].try_emplace(e->block, kNever).first->second;
     if (e->ok) sound = std::min(sound, at);
   }

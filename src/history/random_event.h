@@ -40,7 +40,7 @@ inline constexpr int kFields<ScheduleOptions> = 6;
 template <>
 inline constexpr int kFields<StaleOptions> = 5;
 template <>
-inline constexpr int kFields<core::SequencerOptions> = 15;
+inline constexpr int kFields<core::SequencerOptions> = 17;
 template <>
 inline constexpr int kFields<Terms> = 4;
 template <>
@@ -105,8 +105,8 @@ auto fields_of(T& whole) {
     auto& [a, b, c, d, e, f, g, h, i, j, k] = whole;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k);
   } else {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r);
   }
 }
 

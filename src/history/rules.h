@@ -2,6 +2,8 @@
 // words what was broken.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <span>
@@ -11,6 +13,11 @@
 #include "history/tally.h"
 
 namespace yoke::history {
+
+// Of rates and weights, which two may have computed each in its own order.
+inline bool nearly_equal(double a, double b) {
+  return std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)});
+}
 
 // Every payload that was examined, with its place in the history.
 class Payloads {

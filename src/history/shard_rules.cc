@@ -1,16 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "history/rules.h"
 
 namespace yoke::history {
-namespace {
-
-bool equal(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)}); }
-
-}  // namespace
 
 void ShardRules::on(const Event& event, std::size_t at) {
   if (const auto* e = std::get_if<Decided>(&event.what); e && !e->record.applied.empty()) decided_at_.push_back(at);
@@ -60,7 +54,7 @@ void ShardRules::on_made(const Made& made) {
   if (published_[made.shard] + 1 != made.version)
     out_.push_back(fmt::format("{} was made when the shard showed version {}", where, published_[made.shard]));
   const auto& record = *tally_.updates[made.version - 1];
-  if (!equal(made.rate, record.rate))
+  if (!nearly_equal(made.rate, record.rate))
     out_.push_back(fmt::format("{} was made at rate {}, the record says {}", where, made.rate, record.rate));
   // A block that is averaged is not scaled; the others are all scaled alike.
   if (made.scale != 1 && !record.clip) out_.push_back(where + " was scaled without clipping");
@@ -92,12 +86,12 @@ void ShardRules::check_used(const Made& made, const wire::Record& record) {
       out_.push_back(fmt::format("{} uses {}, which is not in the record", where, name(used.gradient)));
       continue;
     }
-    as_recorded &= equal(used.weight, it->second);
+    as_recorded &= nearly_equal(used.weight, it->second);
     sum += used.weight;
     if (ratio == 0 && it->second != 0) ratio = used.weight / it->second;
-    if (!equal(used.weight, it->second * ratio)) out_.push_back(where + " is weighted unlike the record");
+    if (!nearly_equal(used.weight, it->second * ratio)) out_.push_back(where + " is weighted unlike the record");
   }
-  if (!made.used.empty() && !as_recorded && !equal(sum, 1))
+  if (!made.used.empty() && !as_recorded && !nearly_equal(sum, 1))
     out_.push_back(fmt::format("{} is made with weights that sum to {:.9g}", where, sum));
   for (const auto& part : record.applied)
     if (part.weight != 0 && !seen.contains(part.gradient) && payloads_.any(part.gradient, made.block))

@@ -1,17 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/staleness.h"
 #include "history/rules.h"
 
 namespace yoke::history {
-namespace {
-
-bool equal(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)}); }
-
-}  // namespace
 
 void UpdateRules::on(const Event& event, std::size_t at) {
   if (const auto* e = std::get_if<Installed>(&event.what)) installed_[e->gradient][e->shard] = e->version;
@@ -35,7 +29,7 @@ void UpdateRules::on(const Event& event, std::size_t at) {
                                  name(part.gradient)));
   }
   tally_.terms.options.async ? check_async(record) : check_sync(record);
-  if (!equal(record.rate, tally_.rate()))
+  if (!nearly_equal(record.rate, tally_.rate()))
     out_.push_back(fmt::format("step {} has rate {:.9g}, the schedule says {:.9g} after {} samples", record.step,
                                record.rate, tally_.rate(), tally_.samples_applied));
 }
@@ -97,7 +91,7 @@ void UpdateRules::check_sync(const wire::Record& record) {
   }
   if (samples == 0) out_.push_back(fmt::format("step {} is made of no samples", record.step));
   for (const auto& part : record.applied)
-    if (!equal(part.weight, part.samples / samples))
+    if (!nearly_equal(part.weight, part.samples / samples))
       out_.push_back(fmt::format("step {} gives {} weight {:.9g} for {} of {} samples", record.step,
                                  name(part.gradient), part.weight, part.samples, samples));
   check_quorum(record);
@@ -112,7 +106,7 @@ void UpdateRules::check_async(const wire::Record& record) {
     if (stale.max_staleness && part.staleness > *stale.max_staleness)
       out_.push_back(fmt::format("step {} applies {}, {} versions stale, more than the {} allowed", record.step,
                                  name(part.gradient), part.staleness, *stale.max_staleness));
-    else if (!equal(part.weight, core::judge_staleness(stale, part.staleness).factor))
+    else if (!nearly_equal(part.weight, core::judge_staleness(stale, part.staleness).factor))
       out_.push_back(fmt::format("step {} gives {} weight {:.9g} at staleness {}", record.step, name(part.gradient),
                                  part.weight, part.staleness));
   }

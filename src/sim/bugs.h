@@ -9,7 +9,7 @@
 
 namespace yoke::sim {
 
-inline constexpr std::array<std::pair<std::string_view, core::Bug>, 24> kBugs{{
+inline constexpr std::array<std::pair<std::string_view, core::Bug>, 25> kBugs{{
     {"count_a_replica_twice", core::Bug::count_a_replica_twice},
     {"apply_a_late_gradient", core::Bug::apply_a_late_gradient},
     {"different_sets_on_two_shards", core::Bug::different_sets_on_two_shards},
@@ -34,6 +34,7 @@ inline constexpr std::array<std::pair<std::string_view, core::Bug>, 24> kBugs{{
     {"two_primaries_in_one_epoch", core::Bug::two_primaries_in_one_epoch},
     {"new_sequencer_forgets_a_record", core::Bug::new_sequencer_forgets_a_record},
     {"view_change_loses_a_gradient", core::Bug::view_change_loses_a_gradient},
+    {"keep_what_was_foreseen", core::Bug::keep_what_was_foreseen},
 }};
 
 }  // namespace yoke::sim

@@ -48,6 +48,9 @@ struct Words {
   std::string operator()(const wire::Scale& m) const { return fmt::format("Scale step {} by {}", m.step, m.factor); }
   std::string operator()(const wire::Commit& m) const { return fmt::format("Commit version {}", m.version); }
   std::string operator()(const wire::Fence& m) const { return fmt::format("Fence {}", of(m.life)); }
+  std::string operator()(const wire::Forecast& m) const {
+    return fmt::format("Forecast of step {}: {} gradients", m.step, m.parts.size());
+  }
   std::string operator()(const wire::PartSaved& m) const {
     return fmt::format("PartSaved of checkpoint {}: {}", m.token, m.ok ? "on the disk" : m.reason);
   }

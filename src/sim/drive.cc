@@ -58,6 +58,7 @@ void World::perform_one(const wire::Address& actor, const core::Effect& effect) 
     shape_.servers.coordinated ? to_backup(actor.id, false, e->version) : mirror(actor.id, *e);
   if (const auto* e = std::get_if<core::Fill>(&effect)) to_backup(actor.id, true, e->version);
   if (std::holds_alternative<core::TellFilled>(effect)) tell_filled(actor.id);
+  if (const auto* e = std::get_if<core::Keep>(&effect)) keep(actor.id, e->made);
   if (const auto* e = std::get_if<core::Release>(&effect)) payloads_.release(e->ticket, actor.id);
   if (const auto* e = std::get_if<core::Measure>(&effect)) {
     for (const auto& share : e->shares) payloads_.use(share.ticket, actor.id);
@@ -90,6 +91,14 @@ void World::verify(wire::ShardId shard, const core::Verify& effect) {
   });
 }
 
+// It counts: what was really used goes into the history.
+void World::keep(wire::ShardId shard, const core::Reduce& made) {
+  history::Made what{shard, made.block, made.step + 1, {}, made.rate, made.scale};
+  for (const auto& share : made.shares)
+    what.used.push_back({share.ticket, payloads_.use(share.ticket, shard).gradient, share.weight});
+  recorder_.add(now_, std::move(what));
+}
+
 // The shares are read until the block is made: what was let go of in between would have been overwritten.
 void World::reduce(wire::ShardId shard, const core::Reduce& effect) {
   double scale = 1;  // as the norm over all blocks of all shards wants it
@@ -100,12 +109,16 @@ void World::reduce(wire::ShardId shard, const core::Reduce& effect) {
                                               effect.block, effect.scale, scale));
   after(while_working(), [this, shard, effect] {
     if (!at_work(shard)) return;
-    history::Made made{shard, effect.block, effect.step + 1, {}, effect.rate, effect.scale};
+    bool sound = true;
+    for (const auto& share : effect.shares) sound = payloads_.use(share.ticket, shard).sound && sound;
+    const core::BlockReduced reduced{effect.block, effect.step + 1, sound || !effect.ahead};
+    if (reduced.ok) values_.make(effect);
+    if (!effect.ahead) keep(shard, effect);
     for (const auto& share : effect.shares)
-      made.used.push_back({share.ticket, payloads_.use(share.ticket, shard).gradient, share.weight});
-    values_.make(effect);
-    recorder_.add(now_, std::move(made));
-    deliver(wire::shard_at(shard), core::BlockReduced{effect.block, effect.step + 1});
+      if (effect.ahead && reduced.ok)
+        recorder_.add(now_,
+                      history::Examined{share.ticket, payloads_.use(share.ticket, shard).gradient, effect.block, true});
+    deliver(wire::shard_at(shard), reduced);
   });
 }
 

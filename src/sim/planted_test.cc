@@ -33,14 +33,15 @@ constexpr Expected kExpected[] = {
     {core::Bug::capture_before_the_mark, "it was marked at version", 50},
     {core::Bug::keep_counting_a_drained_replica, "replicas in, at least", 400},
     {core::Bug::skip_an_fsync, "a checkpoint cannot be read", 100},
-    {core::Bug::tell_before_the_twin_has_it, "the job is formed anew from version", 800},
-    {core::Bug::form_from_an_older_version, "the job is formed anew from version", 800},
+    {core::Bug::tell_before_the_twin_has_it, "the job is formed anew from version", 3000},
+    {core::Bug::form_from_an_older_version, "the job is formed anew from version", 3000},
     {core::Bug::take_the_standing_of_another_version, "with the standing of version", 400},
-    {core::Bug::acknowledge_before_the_backup_has_it, "the coordinator gives up", 400},
-    {core::Bug::take_a_backup_for_filled_too_early, "the coordinator gives up", 1500},
+    {core::Bug::acknowledge_before_the_backup_has_it, "the coordinator gives up", 1000},
+    {core::Bug::take_a_backup_for_filled_too_early, "the coordinator gives up", 5000},
     {core::Bug::two_primaries_in_one_epoch, "the coordinator gives up", 800},
     {core::Bug::new_sequencer_forgets_a_record, "the job is formed anew from version", 400},
     {core::Bug::view_change_loses_a_gradient, "with another standing than its record has", 400},
+    {core::Bug::keep_what_was_foreseen, "which is not in the record", 2000},
 };
 
 class Planted : public testing::TestWithParam<Expected> {

@@ -63,10 +63,8 @@ void World::told(wire::Incarnation life, const wire::ServerView& view) {
   if (!in_it) return;
   // What it was taken in for is what it has of this view from now on.
   std::erase_if(server->kept, [&](const auto& slice) {
-    const auto& shard = view.shards[slice.holding.shard];
-    const bool wanted = (shard.primary.life == life && !shard.brought) ||
-                        (shard.backup && shard.backup->life == life && shard.filled && shard.since == 0);
-    return view.networks.empty() || slice.holding.version != view.networks.at(0).version || !wanted;
+    return view.networks.empty() || slice.holding.version != view.networks.at(0).version ||
+           !view.shards[slice.holding.shard].goes_on_with(life);
   });
   for (auto& slice : server->kept) slice.holding.view = view.number;
   server->view = view;

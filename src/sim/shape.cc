@@ -13,6 +13,7 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kRecoveryStream = 38;
 constexpr std::uint64_t kTwinStream = 43;
 constexpr std::uint64_t kServerStream = 57;
+constexpr std::uint64_t kForecastStream = 6;
 
 core::BlockPlan plan_of(Random& random, std::uint32_t shards) {
   Layout layout;
@@ -170,6 +171,8 @@ Shape shape_of(std::uint64_t seed) {
   make_twins(of_twins, shape);
   Random of_servers(mix(seed, kServerStream));
   make_servers(of_servers, shape);
+  const bool foreseeable = !shape.options.async && shape.options.spares == 0 && shape.options.clip_norm == 0;
+  shape.options.forecasts = foreseeable && Random(mix(seed, kForecastStream)).chance(0.8);
   return shape;
 }
 

@@ -114,6 +114,7 @@ class World {
   void perform_one(const wire::Address& actor, const core::Effect& effect);
   void verify(wire::ShardId shard, const core::Verify& effect);
   void reduce(wire::ShardId shard, const core::Reduce& effect);
+  void keep(wire::ShardId shard, const core::Reduce& made);
 
   // processes.cc
   void start(Process& process);

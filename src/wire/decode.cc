@@ -190,6 +190,13 @@ Commit get(const pb::Commit& in, Doubt&) { return {in.version()}; }
 
 Fence get(const pb::Fence& in, Doubt& doubt) { return {life_of(in, doubt)}; }
 
+Forecast get(const pb::Forecast& in, Doubt& doubt) {
+  Forecast forecast{in.step(), {}, doubt.finite(in.rate(), "the factor on the learning rate")};
+  for (const auto& part : in.parts())
+    forecast.parts.push_back({gradient_of(part, doubt), doubt.finite(part.weight(), "the weight of a gradient")});
+  return forecast;
+}
+
 PartSaved get(const pb::PartSaved& in, Doubt& doubt) {
   return {doubt.shard(in.shard()), in.token(), in.ok(), in.sum(), doubt.reason(in.reason())};
 }
@@ -234,6 +241,8 @@ Message message_of(const pb::Post& in, Doubt& doubt) {
       return get(in.fence(), doubt);
     case pb::Post::kPartSaved:
       return get(in.part_saved(), doubt);
+    case pb::Post::kForecast:
+      return get(in.forecast(), doubt);
     case pb::Post::MESSAGE_NOT_SET:
       break;
   }

@@ -179,6 +179,16 @@ void put(const Commit& commit, pb::Commit* out) { out->set_version(commit.versio
 
 void put(const Fence& fence, pb::Fence* out) { put(fence.life, out->mutable_life()); }
 
+void put(const Forecast& forecast, pb::Forecast* out) {
+  out->set_step(forecast.step);
+  for (const auto& part : forecast.parts) {
+    auto* one = out->add_parts();
+    put(part.gradient, one->mutable_gradient());
+    one->set_weight(part.weight);
+  }
+  out->set_rate(forecast.rate);
+}
+
 void put(const PartSaved& saved, pb::PartSaved* out) {
   out->set_shard(saved.shard);
   out->set_token(saved.token);
@@ -208,6 +218,7 @@ pb::Scale* field(pb::Post* out, const Scale&) { return out->mutable_scale(); }
 pb::Commit* field(pb::Post* out, const Commit&) { return out->mutable_commit(); }
 pb::Fence* field(pb::Post* out, const Fence&) { return out->mutable_fence(); }
 pb::PartSaved* field(pb::Post* out, const PartSaved&) { return out->mutable_part_saved(); }
+pb::Forecast* field(pb::Post* out, const Forecast&) { return out->mutable_forecast(); }
 
 void put(const Post& post, pb::Post* out) {
   out->set_network(post.network);

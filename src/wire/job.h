@@ -345,6 +345,10 @@ struct ServerView {
     bool filled = false;      // the backup has what the view goes on from
     std::uint64_t since = 0;  // the revision that has brought it in
     bool brought = false;     // nobody has it in memory but replicas: one of them brings the values
+    // It was taken in for what it has of the shard: else it begins from nothing.
+    bool goes_on_with(Incarnation life) const {
+      return (primary.life == life && !brought) || (backup && backup->life == life && filled && since == 0);
+    }
     bool operator==(const Shard&) const = default;
   };
   struct Network {

@@ -147,7 +147,8 @@ struct Push {
   std::uint32_t samples = 0;
 };
 
-// "Send me your blocks as soon as you have committed this version."
+// "Send me your blocks as soon as you have committed this version." Those whose gradients a version is made of are sent
+// it unasked.
 struct Pull {
   Life life;
   Version at_least = 0;
@@ -208,13 +209,27 @@ struct Commit {
   Version version = 0;
 };
 
+// What step `step` will be made of, if nothing comes between: a shard may make its blocks of the next version before it
+// is decided. No parts: nothing is foreseen of this step any more.
+struct Forecast {
+  struct Part {
+    GradientId gradient;
+    double weight = 1;
+    bool operator==(const Part&) const = default;
+  };
+  Version step = 0;
+  std::vector<Part> parts;  // in replica order
+  double rate = 1;
+  bool operator==(const Forecast&) const = default;
+};
+
 // Frames of older lives are refused from now on.
 struct Fence {
   Life life;
 };
 
 using Message = std::variant<Hello, Assign, Done, Settled, Turned, Push, Pull, Parameters, Report, Measured, Reduced,
-                             Record, Scale, Commit, Fence, PartSaved>;
+                             Record, Scale, Commit, Fence, PartSaved, Forecast>;
 
 // Who a message goes to or comes from.
 struct Address {
