@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include "kernel/rules.h"
 #include "kernel/variants.h"
+
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 namespace yoke::kernel {
 namespace {
@@ -63,11 +68,14 @@ double total(const std::array<double, kLanes>& lanes) {
 
 }  // namespace
 
-void update_with(const Passes& passes, const Optimizer& optimizer, const Scalars& scalars,
+bool update_with(const Passes& passes, const Optimizer& optimizer, const Scalars& scalars,
                  std::span<const Input> inputs, const Block& block, std::span<float* const> copies) {
   const std::size_t states = states_of(optimizer);
-  if (block.size == 0) return;
-  if (inputs.empty()) return carry_over(block, states, copies);
+  if (block.size == 0) return true;
+  if (inputs.empty()) {
+    carry_over(block, states, copies);
+    return true;
+  }
 
   const Rule rule = rule_of(optimizer, scalars);
   const auto lambda = static_cast<float>(scalars.compensation);
@@ -83,9 +91,11 @@ void update_with(const Passes& passes, const Optimizer& optimizer, const Scalars
       sum_inputs(passes, inputs, at, chunk.size, chunk.params_in, lambda, sum.data());
       chunk.gradient = sum.data();
     }
+    if (scalars.check && !passes.finite(chunk.gradient, chunk.size)) return false;
     passes.step(rule, chunk);
     for (float* to : copies) copy(chunk.params_out, to + at, chunk.size);
   }
+  return true;
 }
 
 Check check_with(const Passes& passes, std::span<const float> values) {
@@ -109,9 +119,19 @@ double sum_squares_of_mean_with(const Passes& passes, std::span<const Input> inp
   return total(lanes);
 }
 
-void update(const Optimizer& optimizer, const Scalars& scalars, std::span<const Input> inputs, const Block& block,
+bool update(const Optimizer& optimizer, const Scalars& scalars, std::span<const Input> inputs, const Block& block,
             std::span<float* const> copies) {
-  update_with(chosen_variant(), optimizer, scalars, inputs, block, copies);
+  return update_with(chosen_variant(), optimizer, scalars, inputs, block, copies);
+}
+
+void copy_past_caches(const float* from, float* to, std::size_t size) {
+  const auto skew = reinterpret_cast<std::uintptr_t>(to) % 64 / sizeof(float);
+  const auto head = std::min(size, skew == 0 ? 0 : 64 / sizeof(float) - skew);
+  std::memcpy(to, from, head * sizeof(float));
+  chosen_variant().stream(to + head, from + head, size - head);
+#if defined(__SSE__)
+  _mm_sfence();  // it is there before anything that follows
+#endif
 }
 
 Check check(std::span<const float> values) { return check_with(chosen_variant(), values); }

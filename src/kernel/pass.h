@@ -30,6 +30,7 @@ struct Scalars {
   double scale = 1;          // a factor on the summed gradient, from clipping
   double compensation = 0;   // lambda of delay compensation; 0: none
   std::uint64_t update = 1;  // which update of this block this is, counted from 1
+  bool check = false;        // whether the summed gradient is finite is to be told
 };
 
 inline constexpr std::size_t kMaxStates = 3;
@@ -60,8 +61,16 @@ float initial_state(const Optimizer& optimizer, std::size_t index);
 //
 // An input may be the very array that is params_out or one of the copies: an element's inputs are all read before
 // anything is written for it. Arrays that overlap in any other way are not allowed.
-void update(const Optimizer& optimizer, const Scalars& scalars, std::span<const Input> inputs, const Block& block,
+//
+// False: the sum had NaN or infinite values, as `check` has found; what was written is of no use then.
+bool update(const Optimizer& optimizer, const Scalars& scalars, std::span<const Input> inputs, const Block& block,
             std::span<float* const> copies = {});
+
+// More than this is not in any cache when it is read again; what is written past them need not be fetched first.
+inline constexpr std::size_t kMoreThanCachesHold = std::size_t{4} << 20;  // floats
+
+// Copies what is part of more than that.
+void copy_past_caches(const float* from, float* to, std::size_t size);
 
 struct Check {
   bool finite;         // no NaN and no infinity among the values

@@ -105,6 +105,40 @@ TEST(Pass, WithoutInputsTheBlockIsCarriedOver) {
   }
 }
 
+TEST(Pass, CopiesPastTheCaches) {
+  const auto from = random_floats(5000, 3);
+  for (const std::size_t size : {0, 1, 15, 16, 17, 4000})
+    for (const std::size_t skew : {0, 1, 15}) {
+      Floats to(5000, -1);
+      copy_past_caches(from.data() + 2, to.data() + skew, size);
+      EXPECT_TRUE(std::equal(to.begin() + static_cast<long>(skew), to.begin() + static_cast<long>(skew + size),
+                             from.begin() + 2));
+      EXPECT_EQ(std::count(to.begin(), to.end(), -1.0F), static_cast<long>(5000 - size))
+          << "and nothing else is written";
+    }
+}
+
+TEST(Pass, TellsWhetherTheSumIsFinite) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const std::size_t size : kSizes) {
+    if (size == 0) continue;
+    for (const std::size_t inputs : {1, 2, 5}) {
+      Fixture plain(SGD{0.1, 0.9}, size, inputs), checked = plain;
+      update(plain.optimizer, {}, plain.inputs(), plain.block(plain));
+      EXPECT_TRUE(update(checked.optimizer, {.check = true}, checked.inputs(), checked.block(checked)));
+      EXPECT_TRUE(checked.same(plain)) << "the same bits";
+      for (const float bad : {std::nanf(""), kInfinity, -kInfinity}) {
+        for (const std::size_t at : {std::size_t{0}, size / 2, size - 1}) {
+          Fixture spoilt(SGD{0.1, 0.9}, size, inputs);
+          spoilt.gradients.back()[at] = bad;
+          EXPECT_FALSE(update(spoilt.optimizer, {.check = true}, spoilt.inputs(), spoilt.block(spoilt)));
+          EXPECT_TRUE(update(spoilt.optimizer, {}, spoilt.inputs(), spoilt.block(spoilt))) << "nobody asked";
+        }
+      }
+    }
+  }
+}
+
 TEST(Pass, DelayCompensationMovesTheGradient) {
   constexpr std::size_t kSize = 2100;
   Fixture f(Average{}, kSize, 3);

@@ -16,7 +16,7 @@ std::vector<const Passes*> available_variants();
 const Passes& chosen_variant();
 
 // What pass.h offers, with the variant named.
-void update_with(const Passes& passes, const Optimizer& optimizer, const Scalars& scalars,
+bool update_with(const Passes& passes, const Optimizer& optimizer, const Scalars& scalars,
                  std::span<const Input> inputs, const Block& block, std::span<float* const> copies = {});
 Check check_with(const Passes& passes, std::span<const float> values);
 double sum_squares_of_mean_with(const Passes& passes, std::span<const Input> inputs, std::size_t size);

@@ -6,6 +6,10 @@
 // them.
 #include "kernel/variants/passes.h"
 
+#if defined(__SSE__)
+#include <immintrin.h>
+#endif
+
 namespace yoke::kernel {
 namespace {
 
@@ -131,6 +135,29 @@ void step(const Rule& rule, const Chunk& chunk) {
   }
 }
 
+bool finite(const float* values, size_t size) {
+  constexpr unsigned kSign = 0x80000000, kInfinity = 0x7f800000;
+  unsigned largest = 0;
+#pragma omp simd reduction(max : largest)
+  for (size_t i = 0; i < size; ++i) {
+    const unsigned magnitude = __builtin_bit_cast(unsigned, values[i]) & ~kSign;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return largest < kInfinity;
+}
+
+void stream(float* to, const float* from, size_t size) {
+  size_t i = 0;
+#if defined(__AVX512F__)
+  for (; i + 16 <= size; i += 16) _mm512_stream_ps(to + i, _mm512_loadu_ps(from + i));
+#elif defined(__AVX2__)
+  for (; i + 8 <= size; i += 8) _mm256_stream_ps(to + i, _mm256_loadu_ps(from + i));
+#elif defined(__SSE__)
+  for (; i + 4 <= size; i += 4) _mm_stream_ps(to + i, _mm_loadu_ps(from + i));
+#endif
+  for (; i < size; ++i) to[i] = from[i];
+}
+
 void squares(const float* values, size_t size, double* lanes) {
   double sums[kLanes];
   for (size_t j = 0; j < kLanes; ++j) sums[j] = lanes[j];
@@ -152,6 +179,7 @@ void squares(const float* values, size_t size, double* lanes) {
 }  // namespace
 
 extern const Passes YOKE_VARIANT;
-constinit const Passes YOKE_VARIANT = {YOKE_NAME(YOKE_VARIANT), &set, &add, &add_compensated, &step, &squares};
+constinit const Passes YOKE_VARIANT = {
+    YOKE_NAME(YOKE_VARIANT), &set, &add, &add_compensated, &step, &finite, &stream, &squares};
 
 }  // namespace yoke::kernel

@@ -47,6 +47,10 @@ struct Passes {
   void (*add_compensated)(float* sum, const float* values, float weight, const float* params, const float* then,
                           float lambda, size_t size);
   void (*step)(const Rule& rule, const Chunk& chunk);
+  // No NaN and no infinity among the values.
+  bool (*finite)(const float* values, size_t size);
+  // Copies past the caches; `to` starts on a cache line.
+  void (*stream)(float* to, const float* from, size_t size);
   // Adds the square of element i to lanes[i % kLanes].
   void (*squares)(const float* values, size_t size, double* lanes);
 };
