@@ -62,11 +62,19 @@ class ReceiveCredit {
     held_ += bytes;
     return true;
   }
-  void give_back(std::uint64_t bytes) { held_ -= bytes; }
+  void give_back(std::uint64_t bytes) {
+    held_ -= bytes;
+    untold_ += bytes;
+  }
+  // The sender knows of all that was given back.
+  void told() { untold_ = 0; }
+  // By what it knows the sender has used up half of what it may.
+  bool scarce() const { return (held_ + untold_) >= granted_ / 2; }
 
  private:
   std::uint64_t granted_ = kFirstCredit;
   std::uint64_t held_ = 0;
+  std::uint64_t untold_ = 0;
 };
 
 }  // namespace yoke::transport

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <future>
 #include <string>
 #include <thread>
@@ -180,6 +181,104 @@ TEST(Loop, WatchesWhatItIsToldTo) {
   sockets.ring();
   loop.run();
   EXPECT_EQ(events, (std::vector<std::uint32_t>{EPOLLIN, EPOLLOUT}));
+}
+
+// --- somebody else takes the turns ---
+
+constexpr Time kLong = Time::max();
+
+TEST(Loop, AVisitorTakesTheTurnsAndGivesThemBack) {
+  LoopThread loop("test");
+  Sockets sockets;
+  std::promise<std::thread::id> own;
+  loop.loop().post([&] { own.set_value(std::this_thread::get_id()); });
+  const auto loops_thread = own.get_future().get();
+  std::vector<std::thread::id> by;
+  const auto note = [&] { by.push_back(std::this_thread::get_id()); };
+  {
+    Loop::Visit visit(loop.loop());
+    bool began = false;
+    loop.loop().post([&] { began = true; });  // by whichever of them
+    visit.take_turns(kLong, [&] { return began; });
+    loop.loop().post([&] {
+      note();
+      loop.loop().later(note);
+      loop.loop().after(milliseconds(1), note);
+      loop.loop().watch(sockets.ends[0], EPOLLIN, [&](std::uint32_t) {
+        loop.loop().forget(sockets.ends[0]);
+        note();
+      });
+      sockets.ring();
+    });
+    visit.take_turns(kLong, [&] { return by.size() == 4; });
+  }
+  EXPECT_EQ(by, std::vector(4, std::this_thread::get_id()));
+  std::promise<std::thread::id> after;
+  loop.loop().post([&] { after.set_value(std::this_thread::get_id()); });
+  EXPECT_EQ(after.get_future().get(), loops_thread);
+}
+
+TEST(Loop, WhatAVisitorLeavesBehindIsDone) {
+  LoopThread loop("test");
+  Sockets sockets;
+  std::promise<void> timer, event;
+  {
+    Loop::Visit visit(loop.loop());
+    bool set = false;
+    loop.loop().post([&] {
+      loop.loop().after(milliseconds(1), [&] { timer.set_value(); });
+      loop.loop().watch(sockets.ends[0], EPOLLIN, [&](std::uint32_t) {
+        loop.loop().forget(sockets.ends[0]);
+        event.set_value();
+      });
+      set = true;
+    });
+    visit.take_turns(kLong, [&] { return set; });
+    sockets.ring();
+  }
+  timer.get_future().wait();
+  event.get_future().wait();
+}
+
+TEST(Loop, NothingIsLostBetweenVisitsOfTwo) {
+  constexpr int kCalls = 3000;
+  LoopThread loop("test");
+  int posted = 0, timers = 0;  // the turns', whoever takes them
+  std::atomic<int> seen{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 2; ++t)
+      threads.emplace_back([&] {
+        for (int i = 0; i < kCalls; ++i) {
+          Loop::Visit visit(loop.loop());
+          const int before = seen;
+          loop.loop().post([&] {
+            ++posted;
+            loop.loop().after(Duration::zero(), [&] { ++timers; });
+            ++seen;
+          });
+          visit.take_turns(kLong, [&] { return seen > before; });
+        }
+      });
+  }
+  std::promise<void> done;
+  loop.loop().post([&] { loop.loop().after(milliseconds(1), [&] { done.set_value(); }); });
+  done.get_future().wait();
+  EXPECT_EQ(posted, 2 * kCalls);
+  EXPECT_EQ(timers, 2 * kCalls);
+}
+
+TEST(Loop, WhatIsPostedQuietlyIsDoneWithWhatFollows) {
+  LoopThread loop("test");
+  std::string order;
+  std::promise<void> first, second;
+  loop.loop().post_quietly([&] { order += 'a'; });
+  loop.loop().post([&] { order += 'b', first.set_value(); });
+  first.get_future().wait();
+  loop.loop().post_quietly([&] { order += 'c', second.set_value(); });
+  loop.loop().wake();
+  second.get_future().wait();
+  EXPECT_EQ(order, "abc");
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ constexpr std::size_t kMostATurn = 1u << 20;  // then others have their turn, an
 constexpr std::size_t kPieces = 64;           // of one write
 constexpr std::size_t kMostReleases = 4096;   // told in one frame
 constexpr std::size_t kMostDescriptors = 16;  // that came and whose frame did not yet
+constexpr auto kReleaseBy = std::chrono::milliseconds(20);
 constexpr std::align_val_t kLine{64};
 constexpr unsigned kPathIsCut = 3000;  // ms
 constexpr unsigned kSentAgain = 3;     // times
@@ -244,6 +245,7 @@ void SocketConnection::release_frames() {
     urgent_.push_back(std::move(frame));
   }
   give_back_.clear();
+  received_.told();
 }
 
 // Writes what can be written in one go. False: nothing more for now.
@@ -562,7 +564,15 @@ void SocketConnection::give_back(std::uint64_t sequence, std::uint64_t bytes) {
   if (give_back_.size() > kMostWaiting)
     return fail(Down::timed_out, fmt::format("{} sends without reading: {} payloads are to be given back to it", peer_,
                                              give_back_.size()));
-  flush_later();
+  if (received_.scarce()) return flush_later();
+  // It travels with the next frame; a frame of its own would wake a process that has better things to do.
+  if (std::exchange(release_planned_, true)) return;
+  loop_.after(kReleaseBy, [weak = weak_from_this(), this] {
+    const auto self = weak.lock();
+    if (!self) return;
+    release_planned_ = false;
+    flush_later();
+  });
 }
 
 bool SocketConnection::on_whole() {

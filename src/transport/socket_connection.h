@@ -120,7 +120,7 @@ class SocketConnection : public Connection {
   std::size_t written_ = 0;  // of the frame being sent
   bool sending_urgent_ = false;
   std::size_t waiting_bytes_ = 0;
-  bool want_write_ = false, flush_planned_ = false, reading_ = false;
+  bool want_write_ = false, flush_planned_ = false, release_planned_ = false, reading_ = false;
   wire::Checksum sum_out_;  // of the first frame whose payload is not all written
   SendCredit<Kept> credit_;
   std::uint32_t announced_regions_ = 0;
