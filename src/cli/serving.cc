@@ -52,7 +52,9 @@ void add_serving_flags(CLI::App& command, ServingFlags& flags) {
       ->capture_default_str()
       ->type_name("I/N");
   command.add_option("--join", flags.join, "where the server of shard 0 listens; for the others")->type_name("ADDRESS");
-  command.add_option("--workers", flags.workers, "threads that update the parameters; by default cores - 1")
+  command
+      .add_option("--workers", flags.workers,
+                  "threads that update the parameters; by default as many as there are cores, at most 8")
       ->check(CLI::Range(0u, 256u));
   command.add_flag("--quiet", flags.quiet, "say nothing");
   add_security_flags(command, flags.security);
@@ -75,7 +77,7 @@ Result<cluster::HouseOptions> house_options(const ServingFlags& flags) {
   if (!credentials) return credentials.error();
   options.credentials = std::move(*credentials);
   const auto cores = std::max(1u, std::thread::hardware_concurrency());
-  options.workers = flags.workers.value_or(std::min(8u, std::max(1u, cores - 1)));
+  options.workers = flags.workers.value_or(std::min(8u, cores));
   if (!flags.quiet) options.say = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
   return options;
 }

@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "cluster/terms.h"
+#include "cluster/wrong.h"
 
 namespace yoke::cluster {
 namespace {
-
-Error wrong(std::string what) { return {Code::corrupt, std::move(what)}; }
 
 SlicePiece piece_of(const wire::Piece& what, transport::Bytes payload) {
   return {what,
@@ -59,7 +58,9 @@ Status Backup::hear(wire::JobMessage message, transport::Bytes payload) {
     if (mean->block >= plan.blocks.size() || plan.blocks[mean->block].shard != shard_ ||
         (!payload.bytes.empty() && payload.bytes.size() != plan.blocks[mean->block].size * sizeof(float)))
       return wrong("a mean of another size than its block");
-    network->means[mean->version].push_back({*mean, std::move(payload)});
+    auto& means = network->means[mean->version];
+    std::erase_if(means, [&](const auto& other) { return other.what.block == mean->block; });  // it was made again
+    means.push_back({*mean, std::move(payload)});
   } else if (auto* done = std::get_if<wire::PiecesDone>(&message)) {
     if (!network->slice.empty()) return load(*network, done->of, done->standing);
     if (network->means[done->of].size() != network->plan.of_shard[shard_].size())

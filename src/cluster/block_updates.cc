@@ -30,18 +30,20 @@ void BlockUpdates::expect(wire::ReplicaId replica) {
   if (options_.state_per_replica) memories_.try_emplace(replica, plan_, groups_, 2, shard_, allocate_);
 }
 
-void BlockUpdates::average(const core::Reduce& pass, std::span<const Part> parts, const float* from,
+bool BlockUpdates::average(const core::Reduce& pass, std::span<const Part> parts, const float* from,
                            float* mean) const {
   const auto& block = plan_.blocks[pass.block];
-  kernel::Scalars scalars{.scale = pass.scale, .compensation = block.averaged ? 0 : options_.delay_compensation};
-  kernel::update(Average{}, scalars, inputs_of(parts), {.size = block.size, .params_in = from, .params_out = mean});
+  kernel::Scalars scalars{
+      .scale = pass.scale, .compensation = block.averaged ? 0 : options_.delay_compensation, .check = pass.ahead};
+  return kernel::update(Average{}, scalars, inputs_of(parts),
+                        {.size = block.size, .params_in = from, .params_out = mean});
 }
 
-void BlockUpdates::run(const core::Reduce& pass, std::span<const Part> parts, const float* from, float* to) {
+bool BlockUpdates::run(const core::Reduce& pass, std::span<const Part> parts, const float* from, float* to) {
   const auto& block = plan_.blocks[pass.block];
   if (parts.empty()) {  // carried over, and the state stands
     std::memcpy(to, from, block.size * sizeof(float));
-    return;
+    return true;
   }
   const auto inputs = inputs_of(parts);
   kernel::Block view{.size = block.size, .params_in = from, .params_out = to};
@@ -50,7 +52,8 @@ void BlockUpdates::run(const core::Reduce& pass, std::span<const Part> parts, co
   kernel::Scalars scalars{.rate = pass.rate, .scale = pass.scale, .compensation = options_.delay_compensation};
   if (block.averaged) scalars.compensation = 0;
   scalars.update = memory.prepare(block.id, view);
-  kernel::update(groups_[block.group], scalars, inputs, view);
+  scalars.check = pass.ahead;
+  return kernel::update(groups_[block.group], scalars, inputs, view);
 }
 
 bool BlockUpdates::advance(wire::BlockId block) {

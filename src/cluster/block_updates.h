@@ -32,12 +32,14 @@ class BlockUpdates {
   }
   // The replica's gradients will come. Before its first; while nothing runs that it was not called for already.
   void expect(wire::ReplicaId replica);
-  // From any thread, different blocks at the same time.
-  void run(const core::Reduce& pass, std::span<const Part> parts, const float* from, float* to);
+  // From any thread, different blocks at the same time. Of a pass ahead: false, if something was not finite.
+  bool run(const core::Reduce& pass, std::span<const Part> parts, const float* from, float* to);
   // The gradient that `run` would give the optimizer, scaled and compensated.
-  void average(const core::Reduce& pass, std::span<const Part> parts, const float* from, float* mean) const;
+  bool average(const core::Reduce& pass, std::span<const Part> parts, const float* from, float* mean) const;
   // A state was written for the block, and is not the present one yet.
   bool touched(wire::BlockId block) const { return touched_[block] != nullptr; }
+  // What was written for the block does not count.
+  void forget(wire::BlockId block) { touched_[block] = nullptr; }
   // What was written is the present one; false: nothing was, the block was only carried over.
   bool advance(wire::BlockId block);
 

@@ -51,6 +51,7 @@ HostedNetwork::HostedNetwork(std::uint32_t network, wire::ShardId shard, wire::J
   if (id_ == 0) {
     auto options = sequencer_options(terms_of_network(terms_, network_), plan_.shards());
     options.outlived = coordinated_;
+    options.forecasts = !options.async && options.spares == 0 && options.clip_norm == 0;
     sequencer_.emplace(std::move(options), resumed_);
     if (resumed_) tally_.go_on_from(*resumed_);
     if (resumed_) decided_ = resumed_->version;
@@ -342,6 +343,13 @@ void HostedNetwork::carry_out(const wire::Address& actor, const core::Effect& ef
     measure(*size_up);
   } else if (const auto* update = std::get_if<core::Reduce>(&effect)) {
     reduce(*update);
+  } else if (const auto* early = std::get_if<core::Preview>(&effect)) {
+    preview(*early);
+  } else if (const auto* decided = std::get_if<core::Keep>(&effect)) {
+    keep(decided->made);
+  } else if (std::holds_alternative<core::Unmake>(effect)) {
+    store_->drop_next();
+    previewed_.clear();
   } else if (const auto* mirror = std::get_if<core::Mirror>(&effect)) {
     if (coordinated_)
       outlet_.means_done(*this, mirror->version, shard_->standing_next());
@@ -378,7 +386,7 @@ void HostedNetwork::on_send(const wire::Address& actor, const core::Send& send) 
   if (std::holds_alternative<wire::Assign>(send.message)) tally_.count_assignment();
   if (const auto* told = std::get_if<wire::Settled>(&send.message); told && network_ == 0)
     record(history::Told{told->verdict});
-  if (std::holds_alternative<wire::Parameters>(send.message)) show(send.to.id);
+  if (const auto* parameters = std::get_if<wire::Parameters>(&send.message)) show(parameters->life);
   const bool here = (send.to == wire::kSequencer && sequencer_) || (send.to == wire::shard_at(id_) && shard_);
   if (here)
     inbox_.emplace_back(send.to, core::Received{actor, send.message});
@@ -386,9 +394,21 @@ void HostedNetwork::on_send(const wire::Address& actor, const core::Send& send) 
     outlet_.send(network_, actor, send.to, send.message);
 }
 
-void HostedNetwork::show(wire::ReplicaId replica) {
-  store_->shown_to(replica);
-  for (const auto block : plan_.of_shard[id_]) outlet_.send_values(network_, replica, block, store_->present(block));
+void HostedNetwork::show(const wire::Life& life) {
+  store_->shown_to(life.replica);
+  const auto node = previewed_.extract(life);
+  const auto* sent = node && node.mapped().version == store_->version() ? &node.mapped().blocks : nullptr;
+  for (const auto block : plan_.of_shard[id_])
+    if (!sent || !sent->contains(block)) outlet_.send_values(network_, life.replica, block, store_->present(block));
+}
+
+void HostedNetwork::preview(const core::Preview& preview) {
+  for (const auto& life : preview.lives) {
+    auto& sent = previewed_[life];
+    if (sent.version != preview.version) sent = {preview.version, {}};
+    sent.blocks.insert(preview.block);
+    outlet_.send_values(network_, life.replica, preview.block, store_->next(preview.block));
+  }
 }
 
 // --- the passes ---
@@ -453,10 +473,6 @@ void HostedNetwork::reduce(const core::Reduce& reduce) {
     outlet_.say(fmt::format("shard {}: there is no memory for the next version ({} bytes)", id_, store_->bytes()));
     return;
   }
-  history::Made made{id_, reduce.block, reduce.step + 1, {}, reduce.rate, reduce.scale};
-  if (recorder_ && network_ == 0)
-    for (const auto& share : reduce.shares)
-      made.used.push_back({share.ticket, held_.at(share.ticket).gradient, share.weight});
   const auto floats = plan_.blocks[reduce.block].size * std::max<std::size_t>(1, reduce.shares.size());
   auto parts = parts_of(reduce.shares);
   for (auto& part : parts) store_->find_then(reduce.block, part);
@@ -464,24 +480,40 @@ void HostedNetwork::reduce(const core::Reduce& reduce) {
   if (followed_ && !parts.empty()) mean = memory_for(*arena_, plan_.blocks[reduce.block].size * sizeof(float));
   const bool followed = followed_;
   const auto whose = parts.empty() ? 0 : parts.front().replica;
+  auto finite = std::make_shared<bool>(true);
   pass(
       floats,
-      [this, reduce, parts = std::move(parts), mean] {
-        if (mean)
-          store_->reduce_by_mean(reduce, parts, reinterpret_cast<float*>(mean.get()));
-        else
-          store_->reduce(reduce, parts);
+      [this, reduce, parts = std::move(parts), mean, finite] {
+        *finite = mean ? store_->reduce_by_mean(reduce, parts, reinterpret_cast<float*>(mean.get()))
+                       : store_->reduce(reduce, parts);
       },
-      [this, block = reduce.block, version = reduce.step + 1, made = std::move(made), mean, followed,
-       rate = reduce.rate, whose] {
-        if (recorder_ && network_ == 0) record(made);
-        if (followed) {
+      [this, reduce, mean, followed, whose, finite] {
+        const core::BlockReduced reduced{reduce.block, reduce.step + 1, *finite || !reduce.ahead};
+        if (network_ == 0) note(reduce, reduced.ok);
+        if (followed && reduced.ok) {
           transport::Bytes values;
-          if (mean) values = {{mean.get(), plan_.blocks[block].size * sizeof(float)}, mean};
-          outlet_.send_mean({network_, version, block, rate, whose}, std::move(values));
+          if (mean) values = {{mean.get(), plan_.blocks[reduce.block].size * sizeof(float)}, mean};
+          outlet_.send_mean({network_, reduced.version, reduce.block, reduce.rate, whose}, std::move(values));
         }
-        deliver(wire::shard_at(id_), core::BlockReduced{block, version});
+        deliver(wire::shard_at(id_), reduced);
       });
+}
+
+// A pass that was decided is recorded now; one ahead when it is, and until then only that it has looked at the shares.
+void HostedNetwork::note(const core::Reduce& reduce, bool ok) {
+  if (!recorder_) return;
+  if (!reduce.ahead) return keep(reduce);
+  for (const auto& share : reduce.shares)
+    if (ok) record(history::Examined{share.ticket, held_.at(share.ticket).gradient, reduce.block, true});
+}
+
+// It counts: what was really used goes into the history.
+void HostedNetwork::keep(const core::Reduce& made) {
+  if (!recorder_ || network_ != 0) return;
+  history::Made what{id_, made.block, made.step + 1, {}, made.rate, made.scale};
+  for (const auto& share : made.shares)
+    what.used.push_back({share.ticket, held_.at(share.ticket).gradient, share.weight});
+  record(what);
 }
 
 }  // namespace yoke::cluster

@@ -182,9 +182,12 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   void verify(const core::Verify& verify);
   void measure(const core::Measure& measure);
   void reduce(const core::Reduce& reduce);
+  void preview(const core::Preview& preview);
+  void note(const core::Reduce& reduce, bool ok);
+  void keep(const core::Reduce& made);
   void pass(std::size_t floats, std::function<void()> work, std::function<void()> then);
   std::vector<Part> parts_of(const std::vector<core::Share>& shares) const;
-  void show(wire::ReplicaId replica);
+  void show(const wire::Life& life);
   void capture(const core::Capture& capture);
   Slice slice(bool next) const;
   void record(history::What what) {
@@ -225,7 +228,12 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   bool formed_ = false;                    // from memory, not from a checkpoint
   const bool coordinated_;
   const bool later_view_;
-  bool followed_;                      // a backup follows: it gets the means
+  bool followed_;     // a backup follows: it gets the means
+  struct Previewed {  // what a life has been sent of the version that is being made
+    wire::Version version = 0;
+    std::set<wire::BlockId> blocks;
+  };
+  std::map<wire::Life, Previewed> previewed_;
   std::optional<bool> backup_awaits_;  // for the first values: there is one, or none
   bool expected_ = false;              // it is known how much data there is
   std::deque<std::pair<wire::Address, core::Event>> inbox_;

@@ -425,7 +425,11 @@ class Member::Impl : public transport::Handler {
     } else if (auto* account = std::get_if<wire::Account>(&*said)) {
       links.account = std::move(*account);
     } else if (auto* cluster = cluster_of(*said)) {
-      cluster->received(shard, std::move(*said), std::move(payload));
+      // Values that went straight to their places are no reason to wake the replica: what they are part of is.
+      if (!cluster->received(shard, std::move(*said), std::move(payload)) && !links.quiescing) {
+        ++links.values_heard;
+        return;
+      }
     }
     changed();
   }

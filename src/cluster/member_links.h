@@ -19,6 +19,8 @@ namespace yoke::cluster {
 
 class RemoteCluster;
 
+bool has_one_core();
+
 struct Links {
   struct Link {
     transport::ConnectionPtr connection;
@@ -48,10 +50,12 @@ struct Links {
     Duration patience{};  // how long it is worth trying
   };
   std::optional<Lost> lost;
-  std::atomic<bool> over{false};  // either of them is set
-  std::optional<Error> silent;    // a wait has ended with its deadline
-  std::uint64_t changes = 0;      // grows with every event
-  std::size_t sinks = 0;          // payloads on their way straight into the replica's places
+  std::atomic<bool> over{false};          // either of them is set
+  std::optional<Error> silent;            // a wait has ended with its deadline
+  std::atomic<std::uint64_t> changes{0};  // grows with every event that somebody may wait for
+  std::uint64_t values_heard = 0;         // and this with values that went to their places: signs of life
+  bool quiescing = false;                 // somebody waits for just that
+  std::size_t sinks = 0;                  // payloads on their way straight into the replica's places
   std::optional<wire::Welcome> welcome;
   std::optional<wire::Account> account;
   bool chief = false;
@@ -59,6 +63,8 @@ struct Links {
   std::map<std::uint32_t, RemoteCluster*> clusters;  // by network: those that hear
   std::atomic<std::uint64_t> progress{0};            // told with heartbeats
   std::atomic<std::uint64_t> clock{0};
+  const bool one_core = has_one_core();              // all threads of this process share it
+  Duration looks_on = std::chrono::milliseconds(2);  // before it sleeps; the replica's thread's
 
   // For the chief, until its own thread takes them: what it does with them may take its time.
   static constexpr std::size_t kMostNews = 100'000;
@@ -70,9 +76,19 @@ struct Links {
   // From any thread, in order.
   void send(wire::ShardId server, std::string control, transport::Bytes payload = {},
             transport::Connection::Completion done = {});
+  struct Outgoing {
+    wire::ShardId server = 0;
+    std::string control;
+    transport::Bytes payload;
+  };
+  // All of them at once; `quietly`: with the next that are not, or with `loop->wake()`.
+  void send(std::vector<Outgoing> messages, bool quietly);
   // Waits until it is so, or nothing can come of it any more (`fatal`, `lost`), or nothing at all has happened for the
-  // deadline.
-  Status wait(Lock& lock, const std::string& doing, const std::function<bool()>& until);
+  // deadline. `meanwhile` is done before it sleeps or looks on; true: there may be more of it to do.
+  Status wait(
+      Lock& lock, const std::string& doing, const std::function<bool()>& until,
+      const std::function<bool()>& meanwhile = [] { return false; });
+  bool look_on(Lock& lock, transport::Loop::Visit& visit, std::uint64_t seen);
   // Waits until the loop's thread writes to the replica's places no more, nor reads from them (`reading`). After a
   // failure the connections are closed for it.
   void quiesce(

@@ -7,12 +7,17 @@
 #include <cstring>
 
 #include "cluster/while_set.h"
+#include "kernel/pass.h"
 #include "wire/codec.h"
 
 namespace yoke::cluster {
 namespace {
 
 constexpr auto kAccountDeadline = std::chrono::seconds(10);
+// Less than this goes with what is handed in next: for it alone the loop's thread is not woken. Where that has no core
+// but the one that computes, and nothing has to travel, it waits for more: there is nothing to be gained but time that
+// is lost for changing from one thread to the other.
+constexpr std::size_t kWorthWaking = 64u << 10, kWorthTheOnlyCore = 4u << 20;
 
 }  // namespace
 
@@ -21,7 +26,16 @@ RemoteCluster::RemoteCluster(Links& links, std::uint32_t network, Layout layout,
       network_(network),
       layout_(std::move(layout)),
       plan_(std::move(plan)),
-      newest_(plan_.shards(), 0) {}
+      // With a coordinator the replicas may be the only ones that have what was told of last.
+      eager_(links.options.coordinator.empty()),
+      newest_(plan_.shards(), 0),
+      in_places_(plan_.shards()),
+      ahead_(plan_.shards()),
+      asked_again_(plan_.shards()) {
+  std::size_t floats = 0;
+  for (const auto& block : plan_.blocks) floats += block.size;
+  large_ = floats > kernel::kMoreThanCachesHold;
+}
 
 RemoteCluster::~RemoteCluster() {
   const Links::Lock lock(links_.mutex);
@@ -66,20 +80,21 @@ Status RemoteCluster::take_first_values(Links::Lock& lock) {
 Status RemoteCluster::bring_values(Links::Lock& lock) {
   std::set<wire::ShardId> servers;
   for (wire::ShardId server = 0; server < links_.servers.size(); ++server) servers.insert(server);
-  auto sent = send_values(lock, servers);
+  if (auto sent = send_values(lock, servers); !sent) return sent;
   for (const auto server : servers) links_.send(server, wire::encode(wire::FirstValuesDone{network_}));
-  return sent;
+  return {};
 }
 
 std::vector<wire::Holding> RemoteCluster::has() const {
   std::vector<wire::Holding> all;
-  for (const auto& [shard, what] : in_places_) {
+  for (wire::ShardId shard = 0; shard < in_places_.size(); ++shard) {
+    if (!in_places_[shard]) continue;
     // A model writes to its buffers while it computes. Those that stay local are the first server's to keep.
     const auto& blocks = plan_.of_shard[shard];
     const auto drifts = [](const Slot& slot) { return slot.frozen && slot.buffer; };
     if (shard == 0 && std::ranges::any_of(layout_.slots, drifts)) continue;
     if (redirected_ || std::ranges::any_of(blocks, [&](auto id) { return plan_.blocks[id].averaged; })) continue;
-    all.push_back({what.view, network_, shard, plan_.shards(), what.version, {}});
+    all.push_back({in_places_[shard]->view, network_, shard, plan_.shards(), in_places_[shard]->version, {}});
   }
   return all;
 }
@@ -140,9 +155,12 @@ void RemoteCluster::forget() {
   kept_.clear();
   arriving_.clear();
   arrived_.clear();
+  to_install_.clear();
   pushing_.clear();
   fetching_.reset();
   std::fill(newest_.begin(), newest_.end(), 0);
+  std::fill(asked_again_.begin(), asked_again_.end(), false);
+  inside_ = false;
   lost_work_ = lost_work_ || taken_ > 0;  // it may be tried more than once
   taken_ = 0;
   abandoned_ = true;
@@ -152,7 +170,9 @@ void RemoteCluster::cut_for(std::uint32_t shards) {
   side_.reset();  // it knows the plan by reference
   plan_ = core::plan_blocks(layout_, shards);
   newest_.assign(plan_.shards(), 0);
-  in_places_.clear();
+  in_places_.assign(plan_.shards(), {});
+  ahead_.assign(plan_.shards(), false);
+  asked_again_.assign(plan_.shards(), false);
 }
 
 std::vector<SlicePiece> RemoteCluster::frozen() const {
@@ -195,7 +215,10 @@ void RemoteCluster::deliver(core::Event event) {
   carry_out(effects);
 }
 
-void RemoteCluster::carry_out(const core::Effects& effects) {
+void RemoteCluster::carry_out(const core::Effects& effects) { links_.send(messages_of(effects), false); }
+
+std::vector<Links::Outgoing> RemoteCluster::messages_of(const core::Effects& effects) {
+  std::vector<Links::Outgoing> messages;
   const auto self = wire::replica_at(links_.life.replica);
   for (const auto& effect : effects) {
     const auto* send = std::get_if<core::Send>(&effect);
@@ -207,8 +230,9 @@ void RemoteCluster::carry_out(const core::Effects& effects) {
       payload = {std::as_bytes(gradient.values), std::move(gradient.keep)};
       pushing_.erase(push->ticket);
     }
-    links_.send(server, wire::encode(wire::Post{network_, self, send->to, send->message}), std::move(payload));
+    messages.push_back({server, wire::encode(wire::Post{network_, self, send->to, send->message}), std::move(payload)});
   }
+  return messages;
 }
 
 // In memory that the servers can read, if they can read any: where the gradient was born, or a copy.
@@ -243,16 +267,13 @@ Result<transport::Sink> RemoteCluster::announced(const wire::JobMessage& message
   if (!values || values->block >= plan_.blocks.size()) return wrong("a payload where none belongs");
   if (bytes != plan_.blocks[values->block].size * sizeof(float))
     return wrong("values of another size than their block");
-  // Straight into its place only while the replica waits for this very answer: once the shard has answered, what
-  // follows is for later.
   const auto shard = plan_.blocks[values->block].shard;
-  const bool wanted = fetching_ ? newest_[shard] < *fetching_ : side_ && !side_->here(shard);
-  if (!inside_ || !wanted || by_pointer || redirected_) return transport::Sink{};
-  in_places_.erase(shard);
+  if (by_pointer || !free(shard)) return transport::Sink{};
+  write_ahead(values->block);
   return transport::Sink{std::as_writable_bytes(place(values->block))};
 }
 
-void RemoteCluster::received(wire::ShardId server, wire::JobMessage message, transport::Bytes payload) {
+bool RemoteCluster::received(wire::ShardId server, wire::JobMessage message, transport::Bytes payload) {
   if (const auto* opened_here = std::get_if<wire::Opened>(&message)) {
     ++opened_;
     if (server < plan_.shards()) {  // the others have nothing of it
@@ -268,6 +289,8 @@ void RemoteCluster::received(wire::ShardId server, wire::JobMessage message, tra
     const bool in_place = reinterpret_cast<const float*>(payload.bytes.data()) ==
                           (places_.empty() ? nullptr : place(values->block).data());
     arriving_[values->block] = {std::move(payload), values->version, in_place};
+    if (!in_place) to_install_.push_back(values->block);
+    return !in_place && free(plan_.blocks[values->block].shard);
   } else if (const auto* post = std::get_if<wire::Post>(&message)) {
     if (const auto* parameters = std::get_if<wire::Parameters>(&post->message))
       if (parameters->shard < newest_.size()) complete(parameters->shard, parameters->version);
@@ -275,13 +298,72 @@ void RemoteCluster::received(wire::ShardId server, wire::JobMessage message, tra
       links_.committed(network_, assign->step);
     if (side_) deliver(core::Received{post->from, post->message});
   }
+  return true;
 }
 
 // A shard's answer is whole: only now may its blocks be used, all of them.
 void RemoteCluster::complete(wire::ShardId shard, wire::Version version) {
   newest_[shard] = version;
+  ahead_[shard] = asked_again_[shard] = false;
   for (const auto block : plan_.of_shard[shard])
     if (auto node = arriving_.extract(block); !node.empty()) arrived_[block] = std::move(node.mapped());
+}
+
+// The replica computes on nothing of it, and waits for this very answer: once the shard has answered, what follows is
+// for later.
+bool RemoteCluster::free(wire::ShardId shard) const {
+  if (!inside_ || redirected_) return false;
+  if (fetching_) return newest_[shard] < *fetching_ || ahead_[shard];
+  if (!side_) return false;
+  const bool handed_in = taken_ > 0 && side_->work() && side_->work()->gradient.sequence == taken_;
+  return handed_in || !side_->here(shard);
+}
+
+// The block's place is written to from here on.
+void RemoteCluster::write_ahead(wire::BlockId block) {
+  const auto shard = plan_.blocks[block].shard;
+  in_places_[shard].reset();
+  ahead_[shard] = true;
+  arrived_.erase(block);  // it would be put over something newer
+}
+
+// Puts one block in its place that is not known to count yet. False: there is none.
+bool RemoteCluster::install_ahead(Links::Lock& lock) {
+  while (!to_install_.empty()) {
+    const auto block = to_install_.front();
+    to_install_.pop_front();
+    const auto it = arriving_.find(block);
+    // One that cannot be put there now is put there with the rest.
+    if (!eager_ || it == arriving_.end() || it->second.in_place || !free(plan_.blocks[block].shard)) continue;
+    const auto bytes = std::exchange(it->second.bytes, {});
+    it->second.in_place = true;
+    write_ahead(block);
+    lock.unlock();
+    copy_to_place(block, bytes.bytes);
+    lock.lock();
+    return true;
+  }
+  return false;
+}
+
+// What is in a place was decided otherwise, and the replica is to work on what was there before.
+void RemoteCluster::ask_again() {
+  const auto& side = *side_;
+  if (!side.work() || side.work()->gradient.sequence <= taken_ || !side.parameters_here()) return;
+  for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard) {
+    if (!ahead_[shard] || asked_again_[shard]) continue;
+    asked_again_[shard] = true;
+    links_.send(shard, wire::encode(wire::Post{network_, wire::replica_at(links_.life.replica), wire::shard_at(shard),
+                                               wire::Pull{links_.life, newest_[shard]}}));
+  }
+}
+
+void RemoteCluster::copy_to_place(wire::BlockId block, std::span<const std::byte> values) const {
+  if (large_)
+    kernel::copy_past_caches(reinterpret_cast<const float*>(values.data()), place(block).data(),
+                             plan_.blocks[block].size);
+  else
+    std::memcpy(place(block).data(), values.data(), values.size());
 }
 
 // --- what the replica does ---
@@ -304,12 +386,16 @@ Result<Work> RemoteCluster::next_work(Links::Lock& lock) {
   auto& side = *side_;
   const auto has_work = [&] {
     return side.work() && side.work()->gradient.sequence > taken_ && side.parameters_here() &&
-           !side.verdict(side.work()->gradient.sequence);
+           !side.verdict(side.work()->gradient.sequence) && !std::ranges::count(ahead_, true);
   };
   {
     const WhileSet inside(inside_);
-    const auto waited =
-        links_.wait(lock, "idle", [&] { return has_work() || side.done() || !side.turned_away().empty(); });
+    const auto waited = links_.wait(
+        lock, "idle", [&] { return has_work() || side.done() || !side.turned_away().empty(); },
+        [&] {
+          ask_again();
+          return install_ahead(lock);
+        });
     if (!waited) return waited.error();
     if (side.drained()) return Work{.done = true, .pulling = now()};
     if (!side.turned_away().empty()) return Error{Code::refused, side.turned_away()};
@@ -340,27 +426,27 @@ Result<Work> RemoteCluster::next_work(Links::Lock& lock) {
 void RemoteCluster::install(Links::Lock& lock, std::optional<wire::Version> mean_of) {
   auto arrived = std::exchange(arrived_, {});
   const bool means_only = redirected_;
-  std::map<wire::ShardId, InPlaces> in_places;
-  for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard) in_places[shard] = {links_.view, newest_[shard]};
-  in_places_.clear();
+  installing_ = newest_;
+  std::fill(in_places_.begin(), in_places_.end(), std::nullopt);
   lock.unlock();
   for (const auto& [block, values] : arrived) {
     if (means_only && !plan_.blocks[block].averaged && values.version != mean_of) continue;
-    if (!values.in_place) std::memcpy(place(block).data(), values.bytes.bytes.data(), values.bytes.bytes.size());
+    if (!values.in_place) copy_to_place(block, values.bytes.bytes);
   }
   arrived.clear();
   lock.lock();
-  in_places_ = std::move(in_places);
+  for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard) in_places_[shard] = {links_.view, installing_[shard]};
 }
 
 // Asks every shard for this version or a newer one, and waits for it.
 Status RemoteCluster::fetch(Links::Lock& lock, wire::Version version, const char* doing) {
   const auto here = [&] {
-    return std::all_of(newest_.begin(), newest_.end(), [&](auto newest) { return newest >= version; });
+    return std::ranges::all_of(newest_, [&](auto newest) { return newest >= version; }) &&
+           !std::ranges::count(ahead_, true);
   };
   const auto self = wire::replica_at(links_.life.replica);
   for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard)
-    if (newest_[shard] < version)
+    if (newest_[shard] < version || ahead_[shard])
       links_.send(shard,
                   wire::encode(wire::Post{network_, self, wire::shard_at(shard), wire::Pull{links_.life, version}}));
   {
@@ -377,7 +463,7 @@ Status RemoteCluster::fetch(Links::Lock& lock, wire::Version version, const char
 void RemoteCluster::push(wire::ReplicaId, SlotId slot, Payload gradient) {
   if (abandoned_) return;
   gradient = readable(std::move(gradient));  // a copy of megabytes is no work to be done under the lock
-  const Links::Lock lock(links_.mutex);
+  Links::Lock lock(links_.mutex);
   if (abandoned_ || lost_work_ || !side_ || !side_->work()) return;
   // A gradient that counts is computed on what the history says, also when this process ends in the next moment.
   if (links_.options.recorder) static_cast<void>(links_.options.recorder->flush());
@@ -391,7 +477,12 @@ void RemoteCluster::push(wire::ReplicaId, SlotId slot, Payload gradient) {
     }
     side_->push(id, ticket, samples_, effects);
   }
-  carry_out(effects);
+  auto messages = messages_of(effects);
+  unheard_ += gradient.values.size_bytes();
+  const bool quietly = unheard_ < (shares_ && links_.one_core ? kWorthTheOnlyCore : kWorthWaking);
+  if (!quietly) unheard_ = 0;
+  lock.unlock();  // the loop's thread may run at once, on this very core, and wants it
+  links_.send(std::move(messages), quietly);
   links_.progress.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -402,7 +493,11 @@ std::shared_ptr<std::byte> RemoteCluster::memory(std::size_t bytes) {
 Result<wire::Verdict> RemoteCluster::settle(wire::ReplicaId) {
   Links::Lock lock(links_.mutex);
   while (!lost_work_) {
+    inside_ = eager_;  // until the next work is begun
     auto told = verdict(lock);
+    links_.loop->wake();  // what was handed in quietly is on its way, also where nobody had to wait
+    unheard_ = 0;
+    if (!told) inside_ = false;
     links_.quiesce(lock, !told);
     if (told || !links_.lost) return told;
     if (auto back = links_.rejoin(lock); !back) return back.error();
@@ -412,8 +507,9 @@ Result<wire::Verdict> RemoteCluster::settle(wire::ReplicaId) {
 }
 
 Result<wire::Verdict> RemoteCluster::verdict(Links::Lock& lock) {
-  const auto waited = links_.wait(lock, "waiting for its gradient to count",
-                                  [&] { return side_->verdict(taken_) || !side_->turned_away().empty(); });
+  const auto waited = links_.wait(
+      lock, "waiting for its gradient to count",
+      [&] { return side_->verdict(taken_) || !side_->turned_away().empty(); }, [&] { return install_ahead(lock); });
   if (!waited) return waited.error();
   if (!side_->verdict(taken_)) return wire::Verdict{present_, wire::Fate::dropped, 0, 0, side_->turned_away()};
   const auto told = *side_->verdict(taken_);

@@ -1,11 +1,13 @@
 // A network whose parameters live on servers in other processes, as the one replica of this process sees it.
 //
 // The replica's thread computes, waits and copies; the loop's thread hears. What the two share stands behind the links'
-// lock. Parameters that come over a socket are read straight into their places when the replica waits for them, else
-// they wait in memory of the connection's; those in shared memory are copied by the replica's own thread from where the
-// server has them.
+// lock. From the moment its gradient is handed in the replica computes on nothing, and values are put in their places
+// as they come, also those that are not decided yet: over a socket they are read straight into them, from shared memory
+// the replica's own thread copies them while it waits for the rest. Whether they count is known when the shard has told
+// of their version; where it tells of another, all of it is sent again.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 
@@ -49,7 +51,8 @@ class RemoteCluster : public Cluster {
 
   // --- the member's, in the loop's thread, under the links' lock ---
   Result<transport::Sink> announced(const wire::JobMessage& message, std::size_t bytes, bool by_pointer);
-  void received(wire::ShardId server, wire::JobMessage message, transport::Bytes payload);
+  // False: nobody waits for this alone.
+  bool received(wire::ShardId server, wire::JobMessage message, transport::Bytes payload);
   bool over() const { return side_ && side_->done(); }
   bool joined() const { return joined_; }
   // The message with which it was opened, and is opened again. From the replica's thread, under the lock.
@@ -79,12 +82,18 @@ class RemoteCluster : public Cluster {
   };
   std::span<float> place(wire::BlockId block) const;
   void carry_out(const core::Effects& effects);
+  std::vector<Links::Outgoing> messages_of(const core::Effects& effects);
   void deliver(core::Event event);
   Status fetch(Links::Lock& lock, wire::Version version, const char* doing);
   Result<Work> next_work(Links::Lock& lock);
   Result<wire::Verdict> verdict(Links::Lock& lock);
   void install(Links::Lock& lock, std::optional<wire::Version> mean_of);
   void complete(wire::ShardId shard, wire::Version version);
+  bool free(wire::ShardId shard) const;
+  void write_ahead(wire::BlockId block);
+  bool install_ahead(Links::Lock& lock);
+  void ask_again();
+  void copy_to_place(wire::BlockId block, std::span<const std::byte> values) const;
   void hear();
   void record(history::What what) const;
   Status take_first_values(Links::Lock& lock);
@@ -96,6 +105,7 @@ class RemoteCluster : public Cluster {
   const std::uint32_t network_;
   const Layout layout_;
   core::BlockPlan plan_;
+  bool large_ = false;
   std::size_t opened_ = 0;
   std::map<wire::ShardId, wire::Opened> kept_;  // by shard: what the servers have had
   std::atomic<bool> shares_{false};             // some server reads from this process's memory; known once it is opened
@@ -104,7 +114,8 @@ class RemoteCluster : public Cluster {
   Places places_;
   bool redirected_ = false;
   bool attaching_ = false;  // first values may be written to their places
-  bool inside_ = false;     // the replica waits for parameters: they may be written to their places
+  const bool eager_;        // values are put in their places before it is known that they count
+  bool inside_ = false;     // the replica computes on nothing: parameters may be written to their places
   bool joined_ = false;     // it has said hello, in this life or in a former one
   bool lost_work_ = false;  // what it worked on went with its former life
 
@@ -114,18 +125,23 @@ class RemoteCluster : public Cluster {
   std::uint64_t data_ = 0;     // samples there are
   std::uint32_t samples_ = 0;  // in the present work
   std::uint32_t batch_ = 1;
+  std::size_t unheard_ = 0;  // bytes handed in quietly
   std::atomic<bool> abandoned_{false};
   std::optional<wire::Version> fetching_;      // what the replica waits for, besides its next work
   std::map<wire::BlockId, Arrived> arriving_;  // of answers that are not whole yet
   std::map<wire::BlockId, Arrived> arrived_;
+  std::deque<wire::BlockId> to_install_;  // of those that arrive: not in their places, in the order they came
   std::function<void(const wire::StepNews&)> on_news_;
   std::vector<wire::Version> newest_;  // by shard: what has come whole
   struct InPlaces {
     std::uint64_t view = 0;  // of the servers that it is from
     wire::Version version = 0;
   };
-  std::map<wire::ShardId, InPlaces> in_places_;   // whole, and nothing is being written there
-  std::map<wire::ShardId, wire::Wanted> wanted_;  // by shard: asked for by its server
+  std::vector<std::optional<InPlaces>> in_places_;  // by shard: what is there in full, and nothing is being written
+  std::vector<wire::Version> installing_;           // by shard: what is being put there
+  std::vector<bool> ahead_;                         // by shard: something is there that its shard has not told of yet
+  std::vector<bool> asked_again_;                   // by shard: for what was overwritten so
+  std::map<wire::ShardId, wire::Wanted> wanted_;    // by shard: asked for by its server
   std::map<wire::Ticket, Payload> pushing_;
   wire::Ticket next_ticket_ = 1;
 };

@@ -44,17 +44,22 @@ bool ShardStore::prepare_next(std::span<const core::Share> shares) {
   return next_ != nullptr;
 }
 
-void ShardStore::reduce(const core::Reduce& pass, std::span<const Part> parts) {
-  updates_.run(pass, parts, at(present_, pass.block), at(next_, pass.block));
+bool ShardStore::reduce(const core::Reduce& pass, std::span<const Part> parts) {
+  return updates_.run(pass, parts, at(present_, pass.block), at(next_, pass.block));
 }
 
-void ShardStore::reduce_by_mean(const core::Reduce& pass, std::span<const Part> parts, float* mean) {
+bool ShardStore::reduce_by_mean(const core::Reduce& pass, std::span<const Part> parts, float* mean) {
   if (parts.empty()) return reduce(pass, parts);
-  updates_.average(pass, parts, at(present_, pass.block), mean);
+  if (!updates_.average(pass, parts, at(present_, pass.block), mean)) return false;
   auto alone = pass;
   alone.scale = 1;  // it is in the mean
   const Part whole{parts.front().replica, mean, 1};
-  reduce(alone, {&whole, 1});
+  return reduce(alone, {&whole, 1});
+}
+
+void ShardStore::drop_next() {
+  next_.reset();
+  for (const auto id : plan_.of_shard[shard_]) updates_.forget(id);
 }
 
 void ShardStore::publish(wire::Version version) {
@@ -70,7 +75,9 @@ ShardStore::Values ShardStore::present(wire::BlockId block) const {
 }
 
 ShardStore::Values ShardStore::next(wire::BlockId block) const {
-  return {{at(next_, block), plan_.blocks[block].size}, next_, version_ + 1};
+  auto values = present(block);
+  if (updates_.touched(block)) values.made = version_ + 1;
+  return {{at(next_, block), plan_.blocks[block].size}, next_, values.made};
 }
 
 void ShardStore::find_then(wire::BlockId block, Part& part) const {

@@ -39,11 +39,14 @@ class ShardStore {
 
   // Memory for the next version, if it has none yet; false: there is none to be had. Before its first `reduce`.
   bool prepare_next(std::span<const core::Share> shares);
-  // Writes the block's next version. From any thread, different blocks at the same time.
-  void reduce(const core::Reduce& pass, std::span<const Part> parts);
+  // Writes the block's next version. From any thread, different blocks at the same time. Of a pass ahead: false, if
+  // something was not finite.
+  bool reduce(const core::Reduce& pass, std::span<const Part> parts);
   // The same, for a backup to follow: the mean goes to `mean`, as long as the block, and the update is made of it
   // alone.
-  void reduce_by_mean(const core::Reduce& pass, std::span<const Part> parts, float* mean);
+  bool reduce_by_mean(const core::Reduce& pass, std::span<const Part> parts, float* mean);
+  // The next version does not count: it is made again, and where this one lies it stays as it is for who reads it.
+  void drop_next();
   // The next version is the present one, with this number.
   void publish(wire::Version version);
 
@@ -54,7 +57,7 @@ class ShardStore {
     wire::Version made = 0;  // the update that made them: an older one, where none took part since
   };
   Values present(wire::BlockId block) const;
-  // Of the next version, once every block of it is written.
+  // Of the next version, once it is written.
   Values next(wire::BlockId block) const;
   // The replica computes on the present version from now on (delay compensation).
   void shown_to(wire::ReplicaId replica);
