@@ -23,7 +23,7 @@ struct LaunchFlags {
   std::optional<std::uint32_t> servers, servers_per_node;
   std::uint32_t server_nodes = 0;
   std::optional<std::uint32_t> backups;
-  std::string transport = "shm", rank, meet, host, join, store;
+  std::string transport = "shm", bind = "auto", rank, meet, host, join, store;
 };
 
 const char* variable(const char* name) { return std::getenv(name); }
@@ -103,7 +103,7 @@ int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& t
   LaunchPlan plan;
   std::vector<std::string> own{"--servers", "--servers-per-node", "--server-nodes", "--rank",   "--meet",
                                "--host",    "--transport",        "--history",      "--config", "--container",
-                               "--join",    "--restarts",         "--backups",      "--store"};
+                               "--join",    "--restarts",         "--backups",      "--store",  "--bind"};
   own.insert(own.end(), std::begin(kSecurityFlags), std::end(kSecurityFlags));
   plan.words = without_flags(words, own, {"--check", "--print-config", kInsecureFlag});
   const auto place = launch::find_place(variable, {launch::this_node(), flags.rank, flags.meet});
@@ -131,6 +131,7 @@ int run(LaunchFlags& flags, CLI::App& command, const std::vector<std::string>& t
   plan.flags = flags.train;
   plan.join = flags.join;
   plan.transport = flags.transport;
+  plan.bind = flags.bind == "auto";
   plan.backups = flags.backups;
   plan.store = flags.store;
   if (auto checked = check_backups(plan, alone); !checked) return fail(checked.error());
@@ -191,6 +192,14 @@ void add_launch(CLI::App& app, const std::vector<std::string>& typed, const std:
                    "how processes of one node talk: shared memory, Unix sockets, TCP on 127.0.0.1. Several nodes: TCP")
       ->check(CLI::IsMember({"shm", "unix", "tcp"}))
       ->type_name("shm|unix|tcp")
+      ->capture_default_str()
+      ->group(group);
+  command
+      ->add_option("--bind", flags->bind,
+                   "auto: under mirrored, where there are just as many cores as replicas, each replica runs on one of "
+                   "them alone; no: wherever there is room")
+      ->check(CLI::IsMember({"auto", "no"}))
+      ->type_name("auto|no")
       ->capture_default_str()
       ->group(group);
   const std::string nodes = "Many nodes";

@@ -21,11 +21,13 @@
 #include "history/checker.h"
 #include "history/history_file.h"
 #include "history/merge.h"
+#include "launch/cores.h"
 #include "launch/local_job.h"
 #include "launch/post.h"
 #include "launch/scratch.h"
 #include "launch/seating.h"
 #include "launch/words.h"
+#include "train/machine.h"
 
 namespace yoke::cli {
 namespace {
@@ -120,6 +122,8 @@ class Launching {
         job.part.servers.push_back(i);
       job.coordinator = [this](const std::string& listened) { return coordinator(listened); };
     }
+    if (plan_.bind && job.mirrored && plan_.flags.options.threads_per_replica == 1 && !train::read_machine().quota)
+      cores_ = launch::a_core_each(job.part.replicas.size(), launch::cores_here());
     job.replica = [this](std::uint32_t i, const std::string& join) { return replica(i, join); };
     return launch::run_local_job(supervisor, job, say);
   }
@@ -218,6 +222,8 @@ class Launching {
     const auto history = fmt::format("r{}{}", i, life == 0 ? "" : fmt::format("-{}", life));
     if (i == 0) say_where(join);
     std::fflush(stdout);
+    const auto& here = post_->part().replicas;
+    if (!cores_.empty()) spec.core = cores_[static_cast<std::size_t>(std::ranges::find(here, i) - here.begin())];
     spec.environment = post_->environment();
     spec.environment.insert(spec.environment.end(),
                             {std::string(kCommandVariable) + "=" + launch::join_words(plan_.typed),
@@ -333,6 +339,7 @@ class Launching {
   int stopped_by_ = 0;  // while it met the others
   std::string self_;
   std::vector<std::string> listens_;  // where the replicas here do, under mirrored
+  std::vector<unsigned> cores_;       // of the replicas here, in their order; none: wherever there is room
   std::vector<std::string> parts_;
   std::map<std::uint32_t, std::uint32_t> lives_;  // of each replica, so far
   std::map<std::uint32_t, std::uint32_t> server_lives_;

@@ -18,6 +18,7 @@ struct LaunchPlan {
   std::string meet, host;                // --meet and --host
   std::string join;                      // a container: where its servers are
   std::string transport = "shm";         // or unix, tcp; of processes of one node
+  bool bind = true;                      // under mirrored: replicas to a core each, where there are just as many
   std::optional<std::uint32_t> backups;  // of each server, with a coordinator; none: a server that is lost ends the job
   std::string store;                     // of the coordinator; empty: in the scratch folder
   std::vector<std::string> words;        // the job's flags, for every replica

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -55,6 +56,7 @@ struct Plan {
   std::vector<char*> argv, environment;  // null at the end
   std::vector<std::string> programs;     // to be tried in turn
   pid_t parent = 0;
+  cpu_set_t cores{};  // none: wherever its parent may run
 };
 
 int arrange_descriptors(const Pipes& pipes) {
@@ -97,6 +99,8 @@ int exec_first(const Plan& plan) {
   if (getppid() != plan.parent) _exit(127);  // it went before the line above: nobody would be told
   if (problem == 0) problem = arrange_descriptors(pipes);
   forget_signals();
+  // Where it may not be (the set of cores has shrunk since) it runs anywhere.
+  if (CPU_COUNT(&plan.cores) > 0) sched_setaffinity(0, sizeof plan.cores, &plan.cores);
   if (problem == 0) problem = exec_first(plan);
   [[maybe_unused]] const auto told = write(pipes.status.to.get(), &problem, sizeof problem);
   _exit(127);
@@ -143,6 +147,7 @@ Result<Spawned> spawn(const ChildSpec& spec) {
   plan.environment.push_back(nullptr);
   plan.programs = programs_on_path(spec.argv[0], environment);
   plan.parent = getpid();
+  if (spec.core) CPU_SET(*spec.core, &plan.cores);
 
   const pid_t pid = fork_into(plan, pipes);
   if (pid < 0) return refuse(Code::unsupported, errno);

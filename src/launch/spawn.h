@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct ChildSpec {
   StandardOutput standard_output = StandardOutput::inherit;
   // It is handed a pipe, whose number is in kReadyVariable, and writes one line to it when it is ready.
   bool ready_pipe = false;
+  std::optional<unsigned> core;  // it runs on this one alone
 };
 
 inline constexpr char kReadyVariable[] = "YOKE_READY_FD";
