@@ -5,7 +5,7 @@ BUILD := build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-.PHONY: all build setup train test cluster-test hostile chaos bench format lint install clean help
+.PHONY: all build setup train test cluster-test hostile chaos bench bench-peers format lint install clean help
 .DEFAULT_GOAL := build
 
 all: build
@@ -42,6 +42,10 @@ chaos: build ## ten minutes of faults in every part of a running job, then Fashi
 
 bench: build ## every benchmark, one after another
 	@set -e; for program in $(BUILD)/*_bench; do echo "== $$program"; $$program; done
+
+bench-peers: build ## beside Gloo, OpenMPI, ZeroMQ and PyTorch DDP: ratios, JSON and a plot (20 minutes)
+	@scripts/setup libgloo-dev libopenmpi-dev openmpi-bin libzmq3-dev python3-torch dataset-fashion-mnist
+	@bench/peers.py --yoke $(BUILD)/yoke --build $(BUILD)
 
 format: setup ## bring the sources into the format of .clang-format
 	@scripts/format

@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <numeric>
 #include <thread>
 
-#include "torch_adapter/networks.h"
+#include "torch_adapter/plain_loop.h"
 #include "torch_adapter/threads.h"
 #include "yoke/torch.h"
 
@@ -17,35 +16,10 @@ namespace {
 
 namespace F = torch::nn::functional;
 
-struct Work {
-  std::string model;
-  std::uint32_t batch;
-  std::uint64_t steps;  // a replica
-};
-
-torch::nn::Sequential network(const Work& work) {
-  yoke::data::Schema schema{.shape = {1, 28, 28}, .outputs = 10};
-  return yoke::torch_adapter::sequential_of(yoke::torch_adapter::design_of(work.model, schema).or_throw(), schema);
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double plain(const Work& work, const yoke::Examples& data) {
-  auto net = network(work);
-  torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.01).momentum(0.9));
-  yoke::Batch samples(work.batch);
-  const auto start = std::chrono::steady_clock::now();
-  for (std::uint64_t step = 0; step < work.steps; ++step) {
-    std::iota(samples.begin(), samples.end(), step * work.batch % (data.size() - work.batch));
-    auto [x, y] = data.get(samples);
-    optimizer.zero_grad();
-    F::cross_entropy(net->forward(x), y).backward();
-    optimizer.step();
-  }
-  return static_cast<double>(work.steps * work.batch) / seconds_since(start);
-}
+using yoke::torch_adapter::network;
+using yoke::torch_adapter::plain;
+using yoke::torch_adapter::seconds_since;
+using yoke::torch_adapter::Work;
 
 // Two plain loops side by side that exchange nothing: what the machine's two cores can give at all.
 double apart(const Work& work, const yoke::Examples& data) {
