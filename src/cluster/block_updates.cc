@@ -4,16 +4,14 @@
 #include <utility>
 
 namespace yoke::cluster {
-namespace {
 
-std::vector<kernel::Input> inputs_of(std::span<const Part> parts) {
-  std::vector<kernel::Input> inputs;
-  inputs.reserve(parts.size());
-  for (const auto& part : parts) inputs.push_back({part.values, static_cast<float>(part.weight), part.then});
-  return inputs;
+Inputs::Inputs(std::span<const Part> parts) : size_(parts.size()) {
+  if (size_ > few_.size()) many_.resize(size_);
+  auto* input = many_.empty() ? few_.data() : many_.data();
+  for (const auto& part : parts) *input++ = {part.values, static_cast<float>(part.weight), part.then};
 }
 
-}  // namespace
+Inputs::operator std::span<const kernel::Input>() const { return {many_.empty() ? few_.data() : many_.data(), size_}; }
 
 BlockUpdates::BlockUpdates(const core::BlockPlan& plan, const std::vector<Optimizer>& groups, UpdateOptions options,
                            std::optional<wire::ShardId> shard, Allocate allocate)
@@ -35,8 +33,7 @@ bool BlockUpdates::average(const core::Reduce& pass, std::span<const Part> parts
   const auto& block = plan_.blocks[pass.block];
   kernel::Scalars scalars{
       .scale = pass.scale, .compensation = block.averaged ? 0 : options_.delay_compensation, .check = pass.ahead};
-  return kernel::update(Average{}, scalars, inputs_of(parts),
-                        {.size = block.size, .params_in = from, .params_out = mean});
+  return kernel::update(Average{}, scalars, Inputs(parts), {.size = block.size, .params_in = from, .params_out = mean});
 }
 
 bool BlockUpdates::run(const core::Reduce& pass, std::span<const Part> parts, const float* from, float* to) {
@@ -45,7 +42,7 @@ bool BlockUpdates::run(const core::Reduce& pass, std::span<const Part> parts, co
     std::memcpy(to, from, block.size * sizeof(float));
     return true;
   }
-  const auto inputs = inputs_of(parts);
+  const Inputs inputs(parts);
   kernel::Block view{.size = block.size, .params_in = from, .params_out = to};
   auto& memory = memories_.at(options_.state_per_replica ? parts.front().replica : 0);
   touched_[block.id] = &memory;

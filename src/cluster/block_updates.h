@@ -2,6 +2,7 @@
 // the next one written; it counts from `advance` on.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -11,6 +12,18 @@
 #include "cluster/optimizer_memory.h"
 
 namespace yoke::cluster {
+
+// The parts of a pass as the kernel takes them. Of a usual number of them nothing is allocated.
+class Inputs {
+ public:
+  explicit Inputs(std::span<const Part> parts);
+  operator std::span<const kernel::Input>() const;  // NOLINT(google-explicit-constructor)
+
+ private:
+  std::size_t size_;
+  std::array<kernel::Input, 16> few_;
+  std::vector<kernel::Input> many_;
+};
 
 struct UpdateOptions {
   bool state_per_replica = false;

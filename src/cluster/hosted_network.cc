@@ -413,13 +413,27 @@ void HostedNetwork::preview(const core::Preview& preview) {
 
 // --- the passes ---
 
-void HostedNetwork::pass(std::size_t floats, std::function<void()> work, std::function<void()> then) {
+HostedNetwork::Pass& HostedNetwork::take_pass() {
+  if (free_passes_.empty()) free_passes_.push_back(&all_passes_.emplace_back());
+  auto* const pass = free_passes_.back();
+  free_passes_.pop_back();
+  return *pass;
+}
+
+void HostedNetwork::give_back(Pass& pass) {
+  pass.parts.clear();
+  pass.mean.reset();
+  free_passes_.push_back(&pass);
+}
+
+template <class Work, class Then>
+void HostedNetwork::run(std::size_t floats, Work work, Then then) {
   if (floats < kAtOnce) {
     work();
     return then();
   }
   ++passes_;
-  workers_.post([self = shared_from_this(), work = std::move(work), then = std::move(then)] {
+  workers_.post([self = shared_from_this(), work, then] {
     work();
     self->post_([self, then] {
       --self->passes_;
@@ -431,39 +445,48 @@ void HostedNetwork::pass(std::size_t floats, std::function<void()> work, std::fu
 }
 
 void HostedNetwork::verify(const core::Verify& verify) {
+  auto& pass = take_pass();
   const auto& held = held_.at(verify.ticket);  // stays: it is released only after we answer
-  const std::span<const float> values(held.values(), plan_.blocks[verify.block].size);
-  const auto gradient = held.gradient;
-  auto check = std::make_shared<kernel::Check>();
-  pass(
-      values.size(), [values, check] { *check = kernel::check(values); },
-      [this, verify, gradient, check] {
-        if (network_ == 0) record(history::Examined{verify.ticket, gradient, verify.block, check->finite});
-        core::Verified verified{verify.ticket, check->finite, check->sum_squares, ""};
-        if (!check->finite)
+  pass.what.shares.assign(1, {held.gradient, verify.ticket, 1});
+  pass.what.block = verify.block;
+  pass.parts.push_back({held.gradient.life.replica, held.values(), 1});
+  const auto size = plan_.blocks[verify.block].size;
+  run(
+      size,
+      [&pass, size] {
+        pass.check = kernel::check({pass.parts.front().values, size});
+      },
+      [this, &pass] {
+        const auto& [gradient, ticket, weight] = pass.what.shares.front();
+        const auto block = pass.what.block;
+        if (network_ == 0) record(history::Examined{ticket, gradient, block, pass.check.finite});
+        core::Verified verified{ticket, pass.check.finite, pass.check.sum_squares, ""};
+        if (!pass.check.finite)
           verified.reason = fmt::format("replica {}: the gradient of {} has NaN or infinite values",
-                                        gradient.life.replica, layout_.slots[plan_.blocks[verify.block].slot].name);
+                                        gradient.life.replica, layout_.slots[plan_.blocks[block].slot].name);
+        give_back(pass);
         deliver(wire::shard_at(id_), std::move(verified));
       });
 }
 
-std::vector<Part> HostedNetwork::parts_of(const std::vector<core::Share>& shares) const {
-  std::vector<Part> parts;
+void HostedNetwork::add_parts(const std::vector<core::Share>& shares, std::vector<Part>& parts) const {
   for (const auto& share : shares)
     parts.push_back({share.gradient.life.replica, held_.at(share.ticket).values(), share.weight});
-  return parts;
 }
 
 void HostedNetwork::measure(const core::Measure& measure) {
-  std::vector<kernel::Input> inputs;
-  for (const auto& part : parts_of(measure.shares)) inputs.push_back({part.values, static_cast<float>(part.weight)});
+  auto& pass = take_pass();
+  pass.what.block = measure.block;
+  pass.what.step = measure.step;
+  add_parts(measure.shares, pass.parts);
   const auto size = plan_.blocks[measure.block].size;
-  auto squares = std::make_shared<double>(0);
-  pass(
-      size * std::max<std::size_t>(1, inputs.size()),
-      [inputs, size, squares] { *squares = kernel::sum_squares_of_mean(inputs, size); },
-      [this, block = measure.block, step = measure.step, squares] {
-        deliver(wire::shard_at(id_), core::BlockMeasured{block, step, *squares});
+  run(
+      size * std::max<std::size_t>(1, pass.parts.size()),
+      [&pass, size] { pass.squares = kernel::sum_squares_of_mean(Inputs(pass.parts), size); },
+      [this, &pass] {
+        const core::BlockMeasured measured{pass.what.block, pass.what.step, pass.squares};
+        give_back(pass);
+        deliver(wire::shard_at(id_), measured);
       });
 }
 
@@ -473,30 +496,35 @@ void HostedNetwork::reduce(const core::Reduce& reduce) {
     outlet_.say(fmt::format("shard {}: there is no memory for the next version ({} bytes)", id_, store_->bytes()));
     return;
   }
-  const auto floats = plan_.blocks[reduce.block].size * std::max<std::size_t>(1, reduce.shares.size());
-  auto parts = parts_of(reduce.shares);
-  for (auto& part : parts) store_->find_then(reduce.block, part);
-  std::shared_ptr<std::byte> mean;
-  if (followed_ && !parts.empty()) mean = memory_for(*arena_, plan_.blocks[reduce.block].size * sizeof(float));
-  const bool followed = followed_;
-  const auto whose = parts.empty() ? 0 : parts.front().replica;
-  auto finite = std::make_shared<bool>(true);
-  pass(
-      floats,
-      [this, reduce, parts = std::move(parts), mean, finite] {
-        *finite = mean ? store_->reduce_by_mean(reduce, parts, reinterpret_cast<float*>(mean.get()))
-                       : store_->reduce(reduce, parts);
+  auto& pass = take_pass();
+  pass.what = reduce;
+  add_parts(reduce.shares, pass.parts);
+  for (auto& part : pass.parts) store_->find_then(reduce.block, part);
+  pass.followed = followed_;
+  const auto size = plan_.blocks[reduce.block].size;
+  if (followed_ && !pass.parts.empty()) pass.mean = memory_for(*arena_, size * sizeof(float));
+  run(
+      size * std::max<std::size_t>(1, pass.parts.size()),
+      [this, &pass] {
+        pass.finite = pass.mean
+                          ? store_->reduce_by_mean(pass.what, pass.parts, reinterpret_cast<float*>(pass.mean.get()))
+                          : store_->reduce(pass.what, pass.parts);
       },
-      [this, reduce, mean, followed, whose, finite] {
-        const core::BlockReduced reduced{reduce.block, reduce.step + 1, *finite || !reduce.ahead};
-        if (network_ == 0) note(reduce, reduced.ok);
-        if (followed && reduced.ok) {
-          transport::Bytes values;
-          if (mean) values = {{mean.get(), plan_.blocks[reduce.block].size * sizeof(float)}, mean};
-          outlet_.send_mean({network_, reduced.version, reduce.block, reduce.rate, whose}, std::move(values));
-        }
-        deliver(wire::shard_at(id_), reduced);
-      });
+      [this, &pass] { reduced(pass); });
+}
+
+void HostedNetwork::reduced(Pass& pass) {
+  const auto& reduce = pass.what;
+  const core::BlockReduced made{reduce.block, reduce.step + 1, pass.finite || !reduce.ahead};
+  if (network_ == 0) note(reduce, made.ok);
+  if (pass.followed && made.ok) {
+    transport::Bytes values;
+    if (pass.mean) values = {{pass.mean.get(), plan_.blocks[reduce.block].size * sizeof(float)}, pass.mean};
+    const auto whose = pass.parts.empty() ? 0 : pass.parts.front().replica;
+    outlet_.send_mean({network_, made.version, reduce.block, reduce.rate, whose}, std::move(values));
+  }
+  give_back(pass);
+  deliver(wire::shard_at(id_), made);
 }
 
 // A pass that was decided is recorded now; one ahead when it is, and until then only that it has looked at the shares.

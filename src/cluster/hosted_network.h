@@ -43,7 +43,7 @@ class Outlet {
   virtual void send_values(std::uint32_t network, wire::ReplicaId replica, wire::BlockId block,
                            ShardStore::Values values) = 0;
   // Posts to the loop's thread, from any thread; may outlive all of it.
-  using Post = std::function<void(std::function<void()>)>;
+  using Post = std::function<void(Call)>;
   virtual Post poster() const = 0;
   // No pass of the network runs any more.
   virtual void passes_done() = 0;
@@ -175,6 +175,22 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
     const float* values() const { return reinterpret_cast<const float*>(payload.bytes.data()); }
   };
 
+  // What a pass is made of, and what comes out of it. They serve again and again, with the memory that they have.
+  struct Pass {
+    core::Reduce what;
+    std::vector<Part> parts;
+    std::shared_ptr<std::byte> mean;  // for a backup; null: none follows
+    bool followed = false;
+    kernel::Check check;  // of parts.front()
+    double squares = 0;   // of the parts' mean
+    bool finite = true;
+  };
+  Pass& take_pass();
+  void give_back(Pass& pass);
+  // A worker does the work, and what is then to be done the loop's thread. Both capture little, or memory is allocated.
+  template <class Work, class Then>
+  void run(std::size_t floats, Work work, Then then);
+
   void deliver(const wire::Address& to, core::Event event);
   void drain();
   void carry_out(const wire::Address& actor, const core::Effect& effect);
@@ -183,10 +199,10 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   void measure(const core::Measure& measure);
   void reduce(const core::Reduce& reduce);
   void preview(const core::Preview& preview);
+  void reduced(Pass& pass);
   void note(const core::Reduce& reduce, bool ok);
   void keep(const core::Reduce& made);
-  void pass(std::size_t floats, std::function<void()> work, std::function<void()> then);
-  std::vector<Part> parts_of(const std::vector<core::Share>& shares) const;
+  void add_parts(const std::vector<core::Share>& shares, std::vector<Part>& parts) const;
   void show(const wire::Life& life);
   void capture(const core::Capture& capture);
   Slice slice(bool next) const;
@@ -217,6 +233,8 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   bool detached_ = false;
   wire::Version before_ = 0;  // updates by former jobs
   std::size_t passes_ = 0;    // that workers run
+  std::deque<Pass> all_passes_;
+  std::vector<Pass*> free_passes_;
 
   std::optional<core::Sequencer> sequencer_;
   std::optional<core::Shard> shard_;

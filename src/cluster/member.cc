@@ -32,6 +32,7 @@ class Member::Impl : public transport::Handler {
   }
 
   Status set_out() {
+    if (links.one_core) loop_thread.give_way();
     const auto& options = links.options;
     links.forms = !options.listen.empty() && options.terms.strategy == Strategy::mirrored &&
                   options.terms.replicas > 1 &&

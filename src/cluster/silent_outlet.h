@@ -10,7 +10,7 @@ class SilentOutlet : public Outlet {
   void send(std::uint32_t, const wire::Address&, const wire::Address&, const wire::Message&) override {}
   void send_values(std::uint32_t, wire::ReplicaId, wire::BlockId, ShardStore::Values) override {}
   Post poster() const override {
-    return [](const std::function<void()>&) {};
+    return [](const Call&) {};
   }
   void passes_done() override {}
   void save_part(HostedNetwork&, const core::Capture&, checkpoint::Part) override {}

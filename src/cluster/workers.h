@@ -2,11 +2,11 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
-#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/call.h"
 
 namespace yoke::cluster {
 
@@ -17,14 +17,15 @@ class Workers {
   // What is queued is dropped, what runs is waited for.
   ~Workers();
 
-  void post(std::function<void()> work);
+  void post(Call work);
 
  private:
   void run();
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::function<void()>> queue_;
+  std::vector<Call> queue_;  // those before `next_` have been taken
+  std::size_t next_ = 0;
   bool stop_ = false;
   std::vector<std::jthread> threads_;
 };

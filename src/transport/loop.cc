@@ -13,6 +13,8 @@
 #include <span>
 #include <system_error>
 
+#include "base/give_way.h"
+
 namespace yoke::transport {
 namespace {
 
@@ -153,18 +155,23 @@ int Loop::until_timer() const {
 }
 
 void Loop::run_posted() {
-  std::vector<Call> calls;
+  auto calls = std::exchange(spare_, {});
   {
     const std::lock_guard lock(box_->mutex);
     calls.swap(box_->posted);
   }
   for (auto& call : calls) call();
+  calls.clear();
+  spare_ = std::move(calls);
 }
 
 void Loop::run_later() {
   while (!later_.empty()) {
-    auto calls = std::exchange(later_, {});
+    auto calls = std::exchange(spare_, {});
+    calls.swap(later_);
     for (auto& call : calls) call();
+    calls.clear();
+    spare_ = std::move(calls);
   }
 }
 
@@ -305,6 +312,8 @@ void Loop::Visit::end() {
 LoopThread::LoopThread(const char* name) : thread_([this] { loop_.run(); }) {
   pthread_setname_np(thread_.native_handle(), name);
 }
+
+void LoopThread::give_way() { yoke::give_way(thread_.native_handle()); }
 
 void LoopThread::stop() {
   if (!thread_.joinable()) return;

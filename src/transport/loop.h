@@ -17,13 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/call.h"
 #include "base/time.h"
 
 namespace yoke::transport {
 
 class Loop {
  public:
-  using Call = std::function<void()>;
+  using Call = yoke::Call;
   using Ready = std::function<void(std::uint32_t events)>;  // EPOLLIN and so on
   using Timer = std::uint64_t;                              // 0: none
 
@@ -104,6 +105,7 @@ class Loop {
   std::unordered_map<Timer, Time> timer_times_;
   Timer next_timer_ = 1;
   std::vector<Call> later_;
+  std::vector<Call> spare_;      // empty: the memory of those that were run last
   Time wakes_at_ = Time::max();  // by itself, while it waits
 };
 
@@ -146,6 +148,9 @@ class LoopThread {
   explicit LoopThread(const char* name);
   ~LoopThread() { stop(); }
   Loop& loop() { return loop_; }
+  // From now on it takes the core from nobody who computes there, but waits until that one waits, or has had his time:
+  // for who shares one core with him, and is visited by him.
+  void give_way();
   // Ends the thread; nothing is called on the loop afterwards.
   void stop();
 

@@ -1,12 +1,14 @@
 #include "transport/loop.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <future>
 #include <string>
 #include <thread>
@@ -49,7 +51,7 @@ TEST(Loop, ATimerMayCancelAnotherAndSetItselfAgain) {
   Loop loop;
   int times = 0;
   Loop::Timer other = 0;
-  Loop::Call again = [&] {
+  std::function<void()> again = [&] {
     loop.cancel(other);
     if (++times == 5) return loop.stop();
     loop.after(Duration::zero(), again);
@@ -279,6 +281,15 @@ TEST(Loop, WhatIsPostedQuietlyIsDoneWithWhatFollows) {
   loop.loop().wake();
   second.get_future().wait();
   EXPECT_EQ(order, "abc");
+}
+
+TEST(Loop, OneThatGivesWayTakesNoCoreFromWhoComputes) {
+  LoopThread loop("test");
+  loop.give_way();
+  std::promise<int> policy;
+  loop.loop().post([&] { policy.set_value(sched_getscheduler(0)); });
+  EXPECT_EQ(policy.get_future().get(), SCHED_BATCH);
+  EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
 }
 
 }  // namespace
