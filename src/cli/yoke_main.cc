@@ -26,6 +26,7 @@
 #include "cli/server_command.h"
 #include "cli/status_command.h"
 #include "cli/train_command.h"
+#include "train/huge_pages.h"
 #include "yoke/version.h"
 
 namespace {
@@ -71,6 +72,7 @@ int parse(CLI::App& app, Words words, int& status) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (train::ask_for_huge_pages()) train::start_again();
   CLI::App app("Yoke trains one neural network on many replicas at once.", "yoke");
   app.formatter(std::make_shared<cli::HelpPage>());
   app.set_version_flag("--version", std::string("yoke ") + kVersion);

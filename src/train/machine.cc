@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "train/cgroup.h"
+#include "train/huge_pages.h"
 #include "train/proc_text.h"
 
 namespace yoke::train {
@@ -41,7 +42,8 @@ std::vector<std::string> malloc_settings() {
   for (char** entry = environ; entry && *entry; ++entry) {
     const std::string_view text = *entry;
     const bool other_malloc = text.starts_with("LD_PRELOAD=") && text.find("malloc") != std::string_view::npos;
-    if (text.starts_with("MALLOC_") || text.starts_with("GLIBC_TUNABLES=") || other_malloc) settings.emplace_back(text);
+    const bool tunables = text.starts_with("GLIBC_TUNABLES=") && !text.ends_with(std::string("=") + kHugePagesPlease);
+    if (text.starts_with("MALLOC_") || tunables || other_malloc) settings.emplace_back(text);
   }
   std::sort(settings.begin(), settings.end());
   return settings;
