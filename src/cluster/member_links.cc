@@ -80,7 +80,10 @@ Status Links::wait(Lock& lock, const std::string& doing, const std::function<boo
   while (!until()) {
     if (fatal) return *fatal;
     if (lost) return lost->error;
-    if (meanwhile()) continue;
+    if (meanwhile()) {
+      hear_now(lock, visit);  // the others wait for answers
+      continue;
+    }
     if (const auto progressed = progress_there(); changes != seen || progressed != heard) {
       seen = changes;
       heard = progressed;
@@ -107,6 +110,13 @@ Status Links::wait(Lock& lock, const std::string& doing, const std::function<boo
     return *silent;
   }
   return {};
+}
+
+// What has come by now, without waiting.
+void Links::hear_now(Lock& lock, transport::Loop::Visit& visit) {
+  lock.unlock();
+  visit.take_turns(transport::Loop::now(), [] { return false; });
+  lock.lock();
 }
 
 // True: something has happened since.

@@ -88,6 +88,7 @@ struct Links {
   Status wait(
       Lock& lock, const std::string& doing, const std::function<bool()>& until,
       const std::function<bool()>& meanwhile = [] { return false; });
+  void hear_now(Lock& lock, transport::Loop::Visit& visit);
   bool look_on(Lock& lock, transport::Loop::Visit& visit, std::uint64_t seen);
   // Waits until the loop's thread writes to the replica's places no more, nor reads from them (`reading`). After a
   // failure the connections are closed for it.

@@ -531,7 +531,9 @@ void RemoteCluster::redirect(wire::ReplicaId, Places places) {
 // --- how it goes ---
 
 void RemoteCluster::tell(const wire::StepNews& news) {
-  links_.send(0, wire::encode(news));
+  std::vector<Links::Outgoing> message;
+  message.push_back({0, wire::encode(news), {}});
+  links_.send(std::move(message), true);  // with the gradient that follows
   hear();
 }
 
