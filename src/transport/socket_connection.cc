@@ -421,7 +421,7 @@ bool SocketConnection::read_some() {
     bytes -= here;
     if (want_.empty() && !stage_done()) return false;
   }
-  return consume(std::span(buffer_).first(bytes));
+  return consume(std::span(buffer_).first(bytes)) && !moved.all;
 }
 
 // Hands bytes to the stages, one after another.

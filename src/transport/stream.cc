@@ -38,7 +38,9 @@ class PlainStream : public Stream {
         descriptors.push_back(one);
       }
     }
-    return {static_cast<std::size_t>(got), 0, ""};
+    std::size_t asked = 0;
+    for (const auto& piece : pieces) asked += piece.iov_len;
+    return {static_cast<std::size_t>(got), 0, "", static_cast<std::size_t>(got) < asked};
   }
 
   Moved write(std::span<const iovec> pieces, int descriptor) override {

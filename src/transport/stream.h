@@ -16,6 +16,7 @@ class Stream {
     std::size_t bytes = 0;  // read: none, and no error, is the end
     int error = 0;          // as errno has them; EAGAIN: not now
     std::string problem;    // in words, where errno has none
+    bool all = false;       // read: nothing was left for now; what comes later the socket announces
     bool not_now() const;
     // Why the connection is gone.
     std::string why() const;
