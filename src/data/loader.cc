@@ -26,13 +26,14 @@ Loader::Entries::iterator Loader::find(std::span<const std::uint64_t> samples) {
 
 void Loader::expect(std::vector<std::uint64_t> samples) {
   std::shared_ptr<Entry> dropped;  // let go after the lock: it may hold a large batch
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (capacity_ == 0 || find(samples) != entries_.end()) return;
   if (entries_.size() == capacity_) {
     dropped = std::move(entries_.front());
     entries_.pop_front();
   }
   entries_.push_back(std::make_shared<Entry>(std::move(samples)));
+  lock.unlock();  // whom it wakes wants it
   wake_.notify_all();
 }
 
