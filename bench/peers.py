@@ -25,9 +25,9 @@ PATIENCE = 300  # seconds, of every run
 COMPILE = ["-O3", "-march=native", "-std=c++20"]
 PROGRAMS = {"all_reduce_gloo": ("g++", ["-lgloo", "-pthread"]), "all_reduce_mpi": ("mpicxx", []),
             "exchange_zmq": ("g++", ["-lzmq"])}
-# Larger than any tensor here, and more than what Yoke sets for itself, which keeps its gradients elsewhere.
+# What Yoke sets for itself. Thresholds larger than any tensor here; huge pages where the kernel gives them to who asks.
 SAME_MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(4 << 30),
-               "MALLOC_TOP_PAD_": str(64 << 20)}
+               "MALLOC_TOP_PAD_": str(64 << 20), "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 MIB = 1 << 20
 ALL_REDUCES = [  # words, bytes, processes, iterations, at least so many times Gloo and OpenMPI
     ("all-reduce 64 MiB, 2 processes", 64 * MIB, 2, 20, 4, 2.5),

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -66,12 +67,44 @@ Result<std::vector<Target>> resolve(const Address& address, bool to_listen) {
 
 void set(int fd, int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); }
 
+bool is_loopback(const Target& target) {
+  if (target.family == AF_INET)
+    return ntohl(reinterpret_cast<const sockaddr_in&>(target.storage).sin_addr.s_addr) >> 24 == 127;
+  if (target.family != AF_INET6) return true;
+  const auto& place = reinterpret_cast<const sockaddr_in6&>(target.storage).sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&place) || (IN6_IS_ADDR_V4MAPPED(&place) && place.s6_addr[12] == 127);
+}
+
+// The address alone, without its port.
+std::string_view host_of(const Target& target) {
+  const bool four = target.family == AF_INET;
+  const void* at = four ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in&>(target.storage).sin_addr)
+                        : &reinterpret_cast<const sockaddr_in6&>(target.storage).sin6_addr;
+  return {static_cast<const char*>(at), four ? sizeof(in_addr) : sizeof(in6_addr)};
+}
+
+// Do both ends lie on this host?
+bool stays_here(int fd) {
+  Target here, there;
+  here.size = there.size = sizeof(sockaddr_storage);
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&here.storage), &here.size) != 0 ||
+      getpeername(fd, reinterpret_cast<sockaddr*>(&there.storage), &there.size) != 0)
+    return false;
+  here.family = here.storage.ss_family;
+  there.family = there.storage.ss_family;
+  return is_loopback(there) || (here.family == there.family && host_of(here) == host_of(there));
+}
+
 // The kernel gives up on a peer that takes nothing for so long, whether the path is cut or it just does not read, and
 // so not before we do. (Cut paths are noticed sooner: SocketConnection::path_is_cut.)
 void tune(int fd, const Address& address, const Settings& settings) {
   if (address.kind != Address::Kind::tcp) return;
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(settings.silence).count();
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  // What the administrator has chosen is meant for a network. Some of it (BBR) sends at a measured pace, by timers: in
+  // one host's memory that costs a third of the rate.
+  constexpr std::string_view kWithoutPace = "reno";  // every process may choose it
+  if (stays_here(fd)) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kWithoutPace.data(), kWithoutPace.size());
   set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::clamp<std::int64_t>(ms, 1, 1 << 30)));
 }
 
@@ -147,14 +180,6 @@ std::string source_of(const sockaddr_storage& from) {
     return "this host";
   }
   return text;
-}
-
-bool is_loopback(const Target& target) {
-  if (target.family == AF_INET)
-    return ntohl(reinterpret_cast<const sockaddr_in&>(target.storage).sin_addr.s_addr) >> 24 == 127;
-  if (target.family != AF_INET6) return true;
-  const auto& place = reinterpret_cast<const sockaddr_in6&>(target.storage).sin6_addr;
-  return IN6_IS_ADDR_LOOPBACK(&place) || (IN6_IS_ADDR_V4MAPPED(&place) && place.s6_addr[12] == 127);
 }
 
 // Other hosts reach what is not the loopback, and so does whoever sits between them and this one.

@@ -1,9 +1,12 @@
 #include "transport/endpoint.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <thread>
 
@@ -20,6 +23,22 @@ TEST(Listener, SaysWhichPortWasFree) {
   End client("client");
   client.connect(address);
   client.connection_to("server");
+}
+
+// Of a host's own connections; between hosts the administrator's choice stands.
+TEST(Connection, DoesNotSendAtAPaceWhereNothingLeavesTheHost) {
+  End server("server"), client("client");
+  Folder folder;
+  const auto address = server.listen(folder.address(Way::tcp));
+  const auto fd = dial_once(address, {}, std::chrono::seconds(5));
+  ASSERT_TRUE(fd) << fd.error().message;
+  Loop loop;
+  const auto connection = adopt(loop, *fd, address, {}, client);
+  std::array<char, 16> how{};
+  socklen_t size = how.size();
+  ASSERT_EQ(getsockopt(*fd, IPPROTO_TCP, TCP_CONGESTION, how.data(), &size), 0);
+  EXPECT_STREQ(how.data(), "reno");
+  connection->close("the test is over");
 }
 
 TEST(Listener, ReplacesASocketThatNobodyListensOn) {
