@@ -56,6 +56,7 @@ struct Assignment {
   std::uint64_t counted = 0;           // samples that had counted when it was given out
   std::vector<std::uint64_t> samples;  // sample numbers; empty: the data has no size, and nothing is counted
   std::vector<std::uint64_t> ahead;    // what somebody will probably be asked for soon: to be prepared meanwhile
+  std::vector<SlotId> late;            // whose values have not come yet: `await` each before it is used
   bool idle = false;                   // mirrored: take part in the step, there is nothing to compute
   bool done = false;                   // training is over
 };
@@ -76,7 +77,7 @@ struct Outcome {
 class Exchange {
  public:
   virtual ~Exchange() = default;
-  // Waits for work. Afterwards `await` tells slot by slot when the parameters may be used.
+  // Waits for work. Parameters that are still to come then may be used when `await` has returned for them.
   virtual Result<Assignment> begin() = 0;
   virtual Status await(SlotId slot) = 0;
   // A slot's gradient is there. At most once a slot and step.
@@ -119,13 +120,17 @@ class Trainable {
  public:
   virtual ~Trainable() = default;
   virtual const Layout& layout() const = 0;
-  // Where the slot's values live, in host memory. They are written only between `finish` and the return of `await`.
+  // Where the slot's values live, in host memory. They are written only between `finish` and the return of `begin`;
+  // those of a slot that is late then, until the return of `await`.
   virtual std::span<float> values(SlotId slot) = 0;
   // How many samples an epoch has; 0: the data has no size, and nothing is counted.
   virtual std::uint64_t samples() const = 0;
   // Does the work take a core (and so a turn), or does it only pass time?
   virtual bool takes_a_core() const { return true; }
-  // New values are in place for this assignment: a model that lives on a device takes them from there.
+  // Does `compute` await late values itself, each slot's before it uses them? If not, it begins when all are there.
+  virtual bool awaits() const { return false; }
+  // New values are in place for this assignment, but for those that are late: a model that lives on a device takes them
+  // from there.
   virtual void install(const Assignment&) {}
   // Gradients of the mean loss over these samples, each slot handed to `exchange.ready`; may stop early, with whatever
   // result, when the exchange says that the step is abandoned.

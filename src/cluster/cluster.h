@@ -24,7 +24,8 @@ namespace yoke::cluster {
 struct Work {
   wire::Assign assign;
   bool done = false;
-  Time pulling{};  // when the wait was over and the parameters began to come in; on the clock of `now`
+  std::vector<SlotId> late;  // parameters that have not come yet
+  Time pulling{};            // when the wait was over and the parameters began to come in; on the clock of `now`
 };
 
 class Cluster {
@@ -38,8 +39,10 @@ class Cluster {
   virtual Status attach(wire::ReplicaId replica, Places places) = 0;
   // Says hello; at most once a replica. `samples` 0: the data has no size.
   virtual void join(wire::ReplicaId replica, std::uint64_t samples, std::uint32_t batch) = 0;
-  // Waits for the next work and brings the parameters for it into the replica's places.
+  // Waits for the next work and brings the parameters for it into the replica's places, but for those that are late.
   virtual Result<Work> next(wire::ReplicaId replica) = 0;
+  // Waits for a slot's, in the replica's own thread.
+  virtual Status await(wire::ReplicaId replica, SlotId slot) = 0;
   // One slot of the gradient; an absent one has no values. From any thread, each slot once.
   virtual void push(wire::ReplicaId replica, SlotId slot, Payload gradient) = 0;
   // Memory from which a gradient is pushed without being copied, where there is a difference; null: there is none.

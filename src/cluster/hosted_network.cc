@@ -386,7 +386,7 @@ void HostedNetwork::on_send(const wire::Address& actor, const core::Send& send) 
   if (std::holds_alternative<wire::Assign>(send.message)) tally_.count_assignment();
   if (const auto* told = std::get_if<wire::Settled>(&send.message); told && network_ == 0)
     record(history::Told{told->verdict});
-  if (const auto* parameters = std::get_if<wire::Parameters>(&send.message)) show(parameters->life);
+  if (const auto* parameters = std::get_if<wire::Parameters>(&send.message)) return show(actor, *parameters);
   const bool here = (send.to == wire::kSequencer && sequencer_) || (send.to == wire::shard_at(id_) && shard_);
   if (here)
     inbox_.emplace_back(send.to, core::Received{actor, send.message});
@@ -394,12 +394,22 @@ void HostedNetwork::on_send(const wire::Address& actor, const core::Send& send) 
     outlet_.send(network_, actor, send.to, send.message);
 }
 
-void HostedNetwork::show(const wire::Life& life) {
+// What has not travelled ahead of the present version goes now, in the order in which the replica needs it. Where it
+// may begin before all is there, it is told first.
+void HostedNetwork::show(const wire::Address& shard, wire::Parameters told) {
+  const auto life = told.life;
   store_->shown_to(life.replica);
   const auto node = previewed_.extract(life);
   const auto* sent = node && node.mapped().version == store_->version() ? &node.mapped().blocks : nullptr;
+  std::vector<wire::BlockId> rest;
   for (const auto block : plan_.of_shard[id_])
-    if (!sent || !sent->contains(block)) outlet_.send_values(network_, life.replica, block, store_->present(block));
+    if (!sent || !sent->contains(block)) rest.push_back(block);
+  if (terms_.values_follow) {
+    told.follow = static_cast<std::uint32_t>(rest.size());
+    outlet_.send(network_, shard, wire::replica_at(life.replica), told);
+  }
+  for (const auto block : rest) outlet_.send_values(network_, life.replica, block, store_->present(block));
+  if (!terms_.values_follow) outlet_.send(network_, shard, wire::replica_at(life.replica), told);
 }
 
 void HostedNetwork::preview(const core::Preview& preview) {

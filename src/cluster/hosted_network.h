@@ -203,7 +203,7 @@ class HostedNetwork : public std::enable_shared_from_this<HostedNetwork> {
   void note(const core::Reduce& reduce, bool ok);
   void keep(const core::Reduce& made);
   void add_parts(const std::vector<core::Share>& shares, std::vector<Part>& parts) const;
-  void show(const wire::Life& life);
+  void show(const wire::Address& shard, wire::Parameters told);
   void capture(const core::Capture& capture);
   Slice slice(bool next) const;
   void record(history::What what) {

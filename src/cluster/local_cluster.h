@@ -55,6 +55,7 @@ class LocalCluster : public Cluster {
   Status attach(wire::ReplicaId replica, Places places) override;
   void join(wire::ReplicaId replica, std::uint64_t samples, std::uint32_t batch) override;
   Result<Work> next(wire::ReplicaId replica) override;
+  Status await(wire::ReplicaId, SlotId) override { return {}; }  // `next` has brought all of them
   void push(wire::ReplicaId replica, SlotId slot, Payload gradient) override;
   bool abandoned(wire::ReplicaId replica) const override;
   Result<wire::Verdict> settle(wire::ReplicaId replica) override;

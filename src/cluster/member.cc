@@ -287,6 +287,8 @@ class Member::Impl : public transport::Handler {
     auto terms = links.options.terms;
     terms.shards = static_cast<std::uint32_t>(links.servers.size());
     terms.record = links.options.recorder != nullptr;
+    // With a coordinator, or when the job is formed anew, replicas answer for what they were told of: it has come then.
+    terms.values_follow = links.options.coordinator.empty() && terms.strategy != Strategy::mirrored;
     return terms;
   }
 

@@ -29,6 +29,9 @@ RemoteCluster::RemoteCluster(Links& links, std::uint32_t network, Layout layout,
       // With a coordinator the replicas may be the only ones that have what was told of last.
       eager_(links.options.coordinator.empty()),
       newest_(plan_.shards(), 0),
+      due_(plan_.blocks.size()),
+      due_of_(plan_.shards()),
+      begun_early_(plan_.shards()),
       in_places_(plan_.shards()),
       ahead_(plan_.shards()),
       asked_again_(plan_.shards()) {
@@ -159,6 +162,9 @@ void RemoteCluster::forget() {
   pushing_.clear();
   fetching_.reset();
   std::fill(newest_.begin(), newest_.end(), 0);
+  std::fill(due_.begin(), due_.end(), false);
+  std::fill(due_of_.begin(), due_of_.end(), 0);
+  std::fill(begun_early_.begin(), begun_early_.end(), false);
   std::fill(asked_again_.begin(), asked_again_.end(), false);
   inside_ = false;
   lost_work_ = lost_work_ || taken_ > 0;  // it may be tried more than once
@@ -170,6 +176,9 @@ void RemoteCluster::cut_for(std::uint32_t shards) {
   side_.reset();  // it knows the plan by reference
   plan_ = core::plan_blocks(layout_, shards);
   newest_.assign(plan_.shards(), 0);
+  due_.assign(plan_.blocks.size(), false);
+  due_of_.assign(plan_.shards(), 0);
+  begun_early_.assign(plan_.shards(), false);
   in_places_.assign(plan_.shards(), {});
   ahead_.assign(plan_.shards(), false);
   asked_again_.assign(plan_.shards(), false);
@@ -269,7 +278,10 @@ Result<transport::Sink> RemoteCluster::announced(const wire::JobMessage& message
     return wrong("values of another size than their block");
   const auto shard = plan_.blocks[values->block].shard;
   if (by_pointer || !free(shard)) return transport::Sink{};
-  write_ahead(values->block);
+  if (due_[values->block])
+    in_places_[shard].reset();
+  else
+    write_ahead(values->block);
   return transport::Sink{std::as_writable_bytes(place(values->block))};
 }
 
@@ -288,12 +300,13 @@ bool RemoteCluster::received(wire::ShardId server, wire::JobMessage message, tra
   } else if (const auto* values = std::get_if<wire::BlockValues>(&message)) {
     const bool in_place = reinterpret_cast<const float*>(payload.bytes.data()) ==
                           (places_.empty() ? nullptr : place(values->block).data());
+    if (due_[values->block]) return take_due(values->block, {std::move(payload), values->version, in_place});
     arriving_[values->block] = {std::move(payload), values->version, in_place};
     if (!in_place) to_install_.push_back(values->block);
     return !in_place && free(plan_.blocks[values->block].shard);
   } else if (const auto* post = std::get_if<wire::Post>(&message)) {
     if (const auto* parameters = std::get_if<wire::Parameters>(&post->message))
-      if (parameters->shard < newest_.size()) complete(parameters->shard, parameters->version);
+      if (parameters->shard < newest_.size()) take_told(*parameters);
     if (const auto* assign = std::get_if<wire::Assign>(&post->message); assign && links_.committed)
       links_.committed(network_, assign->step);
     if (side_) deliver(core::Received{post->from, post->message});
@@ -301,18 +314,50 @@ bool RemoteCluster::received(wire::ShardId server, wire::JobMessage message, tra
   return true;
 }
 
-// A shard's answer is whole: only now may its blocks be used, all of them.
-void RemoteCluster::complete(wire::ShardId shard, wire::Version version) {
-  newest_[shard] = version;
-  ahead_[shard] = asked_again_[shard] = false;
-  for (const auto block : plan_.of_shard[shard])
-    if (auto node = arriving_.extract(block); !node.empty()) arrived_[block] = std::move(node.mapped());
+// Only now may a shard's blocks be used: those that came ahead, unless all of them follow, and the rest as they come.
+void RemoteCluster::take_told(const wire::Parameters& told) {
+  const auto& blocks = plan_.of_shard[told.shard];
+  const bool afresh = told.follow > 0 && told.follow >= blocks.size();
+  newest_[told.shard] = told.version;
+  ahead_[told.shard] = asked_again_[told.shard] = begun_early_[told.shard] = false;
+  due_of_[told.shard] = 0;
+  for (const auto block : blocks) {
+    auto node = arriving_.extract(block);
+    due_[block] = told.follow > 0 && (afresh || node.empty());
+    if (due_[block]) {
+      arrived_.erase(block);  // it would be put over something newer
+      ++due_of_[told.shard];
+    } else if (!node.empty()) {
+      arrived_[block] = std::move(node.mapped());
+    }
+  }
 }
 
-// The replica computes on nothing of it, and waits for this very answer: once the shard has answered, what follows is
-// for later.
+// True: somebody may be waiting for it.
+bool RemoteCluster::take_due(wire::BlockId block, Arrived values) {
+  const auto shard = plan_.blocks[block].shard;
+  due_[block] = false;
+  if (!values.in_place) arrived_[block] = std::move(values);
+  const bool last = --due_of_[shard] == 0;
+  const bool awaited = last || begun_early_[shard];
+  if (last) begun_early_[shard] = false;
+  return awaited;
+}
+
+bool RemoteCluster::due(SlotId slot) const {
+  return std::ranges::any_of(plan_.of_slot[slot], [&](auto block) { return due_[block]; });
+}
+
+bool RemoteCluster::all_here() const {
+  return std::ranges::all_of(due_of_, [](auto blocks) { return blocks == 0; });
+}
+
+// The replica computes on nothing of what comes next from there, and waits for this very answer: once the shard has
+// answered, and all of it has come, what follows is for later.
 bool RemoteCluster::free(wire::ShardId shard) const {
-  if (!inside_ || redirected_) return false;
+  if (redirected_) return false;
+  if (due_of_[shard] > 0) return inside_ || begun_early_[shard];
+  if (!inside_) return false;
   if (fetching_) return newest_[shard] < *fetching_ || ahead_[shard];
   if (!side_) return false;
   const bool handed_in = taken_ > 0 && side_->work() && side_->work()->gradient.sequence == taken_;
@@ -374,7 +419,7 @@ Result<Work> RemoteCluster::next(wire::ReplicaId) {
   for (;;) {
     if (!links_.forms || !links_.lost) {  // a newcomer waits, while work is there all the time
       auto work = next_work(lock);
-      links_.quiesce(lock, !work);
+      if (!work || work->late.empty()) links_.quiesce(lock, !work);
       if (work || !links_.lost) return work;
     }
     if (auto back = links_.rejoin(lock); !back) return back.error();
@@ -384,9 +429,15 @@ Result<Work> RemoteCluster::next(wire::ReplicaId) {
 
 Result<Work> RemoteCluster::next_work(Links::Lock& lock) {
   auto& side = *side_;
+  // What can be looked at where it lies is here as soon as it is told of.
+  const auto may_begin = [&] {
+    for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard)
+      if (due_of_[shard] > 0 && links_.servers[shard].by_pointer) return false;
+    return true;
+  };
   const auto has_work = [&] {
     return side.work() && side.work()->gradient.sequence > taken_ && side.parameters_here() &&
-           !side.verdict(side.work()->gradient.sequence) && !std::ranges::count(ahead_, true);
+           !side.verdict(side.work()->gradient.sequence) && !std::ranges::count(ahead_, true) && may_begin();
   };
   {
     const WhileSet inside(inside_);
@@ -416,9 +467,28 @@ Result<Work> RemoteCluster::next_work(Links::Lock& lock) {
     side.installed(shard, newest_[shard]);
     record(history::Installed{work.assign.gradient, shard, newest_[shard]});
   }
+  for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard) begun_early_[shard] = due_of_[shard] > 0;
   install(lock, std::nullopt);
+  const auto missing = [&](wire::BlockId block) { return due_[block] || arrived_.contains(block); };
+  for (SlotId slot = 0; slot < plan_.of_slot.size(); ++slot)
+    if (std::ranges::any_of(plan_.of_slot[slot], missing)) work.late.push_back(slot);
   links_.progress.fetch_add(1, std::memory_order_relaxed);
   return work;
+}
+
+Status RemoteCluster::await(wire::ReplicaId, SlotId slot) {
+  Links::Lock lock(links_.mutex);
+  if (due(slot)) {
+    const auto waited = links_.wait(lock, "taking the parameters", [&] { return !due(slot); });
+    // What it computes on is not all there, and does not count: `abandoned` says so, and `settle` joins again.
+    if (!waited && links_.lost) return {};
+    if (!waited) return waited;
+  }
+  for (const auto block : plan_.of_slot[slot]) {
+    const auto node = arrived_.extract(block);
+    if (!node.empty() && !node.mapped().in_place) copy_to_place(block, node.mapped().bytes.bytes);
+  }
+  return {};
 }
 
 // Copies what has come and is not in its place yet; the servers get it back then. Where an optimizer of the user's own
@@ -427,6 +497,7 @@ void RemoteCluster::install(Links::Lock& lock, std::optional<wire::Version> mean
   auto arrived = std::exchange(arrived_, {});
   const bool means_only = redirected_;
   installing_ = newest_;
+  const auto late = due_of_;
   std::fill(in_places_.begin(), in_places_.end(), std::nullopt);
   lock.unlock();
   for (const auto& [block, values] : arrived) {
@@ -435,14 +506,15 @@ void RemoteCluster::install(Links::Lock& lock, std::optional<wire::Version> mean
   }
   arrived.clear();
   lock.lock();
-  for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard) in_places_[shard] = {links_.view, installing_[shard]};
+  for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard)
+    if (late[shard] == 0) in_places_[shard] = {links_.view, installing_[shard]};
 }
 
 // Asks every shard for this version or a newer one, and waits for it.
 Status RemoteCluster::fetch(Links::Lock& lock, wire::Version version, const char* doing) {
   const auto here = [&] {
     return std::ranges::all_of(newest_, [&](auto newest) { return newest >= version; }) &&
-           !std::ranges::count(ahead_, true);
+           !std::ranges::count(ahead_, true) && all_here();
   };
   const auto self = wire::replica_at(links_.life.replica);
   for (wire::ShardId shard = 0; shard < plan_.shards(); ++shard)
@@ -497,8 +569,10 @@ Result<wire::Verdict> RemoteCluster::settle(wire::ReplicaId) {
     auto told = verdict(lock);
     links_.loop->wake();  // what was handed in quietly is on its way, also where nobody had to wait
     unheard_ = 0;
-    if (!told) inside_ = false;
-    links_.quiesce(lock, !told);
+    if (!told) {
+      inside_ = false;
+      links_.quiesce(lock, true);
+    }
     if (told || !links_.lost) return told;
     if (auto back = links_.rejoin(lock); !back) return back.error();
   }

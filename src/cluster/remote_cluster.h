@@ -4,7 +4,9 @@
 // lock. From the moment its gradient is handed in the replica computes on nothing, and values are put in their places
 // as they come, also those that are not decided yet: over a socket they are read straight into them, from shared memory
 // the replica's own thread copies them while it waits for the rest. Whether they count is known when the shard has told
-// of their version; where it tells of another, all of it is sent again.
+// of their version; where it tells of another, all of it is sent again. What has not come by then follows in the order
+// of the forward pass, which begins meanwhile: over a socket it is read into its places while the replica computes on
+// others.
 #pragma once
 
 #include <deque>
@@ -28,6 +30,7 @@ class RemoteCluster : public Cluster {
   Status attach(wire::ReplicaId replica, Places places) override;
   void join(wire::ReplicaId replica, std::uint64_t samples, std::uint32_t batch) override;
   Result<Work> next(wire::ReplicaId replica) override;
+  Status await(wire::ReplicaId replica, SlotId slot) override;
   void push(wire::ReplicaId replica, SlotId slot, Payload gradient) override;
   std::shared_ptr<std::byte> memory(std::size_t bytes) override;
   bool abandoned(wire::ReplicaId) const override {
@@ -88,7 +91,10 @@ class RemoteCluster : public Cluster {
   Result<Work> next_work(Links::Lock& lock);
   Result<wire::Verdict> verdict(Links::Lock& lock);
   void install(Links::Lock& lock, std::optional<wire::Version> mean_of);
-  void complete(wire::ShardId shard, wire::Version version);
+  void take_told(const wire::Parameters& told);
+  bool take_due(wire::BlockId block, Arrived values);
+  bool due(SlotId slot) const;
+  bool all_here() const;
   bool free(wire::ShardId shard) const;
   void write_ahead(wire::BlockId block);
   bool install_ahead(Links::Lock& lock);
@@ -132,7 +138,10 @@ class RemoteCluster : public Cluster {
   std::map<wire::BlockId, Arrived> arrived_;
   std::deque<wire::BlockId> to_install_;  // of those that arrive: not in their places, in the order they came
   std::function<void(const wire::StepNews&)> on_news_;
-  std::vector<wire::Version> newest_;  // by shard: what has come whole
+  std::vector<wire::Version> newest_;  // by shard: what it has told of
+  std::vector<bool> due_;              // by block: of that, and still to come
+  std::vector<std::size_t> due_of_;    // by shard: how many of them
+  std::vector<bool> begun_early_;      // by shard: the present work was begun before they had come
   struct InPlaces {
     std::uint64_t view = 0;  // of the servers that it is from
     wire::Version version = 0;

@@ -41,6 +41,7 @@ Result<Assignment> ClusterExchange::begin() {
   assignment.sequence = assign.gradient.sequence;
   assignment.step = assign.step;
   assignment.counted = assign.counted;
+  assignment.late = std::move(work->late);
   if (assign.range) {
     assignment.epoch = assign.range->epoch;
     assignment.idle = assign.range->size() == 0;
@@ -63,7 +64,12 @@ Result<Assignment> ClusterExchange::begin() {
   return assignment;
 }
 
-Status ClusterExchange::await(SlotId) { return {}; }  // `begin` has copied every slot already
+Status ClusterExchange::await(SlotId slot) {
+  const auto begun = cluster_.now();
+  auto here = cluster_.await(replica_, slot);
+  note(history::Span::What::pull, begun, cluster_.now());
+  return here;
+}
 
 Status ClusterExchange::ready(SlotId slot, Payload gradient) {
   {

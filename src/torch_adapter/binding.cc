@@ -132,7 +132,10 @@ std::shared_ptr<Binding> Binding::make(Replica& replica, Parts parts, AttachOpti
   std::vector<std::span<float>> places;
   for (SlotId slot = 0; slot < binding->slots_.size(); ++slot) places.push_back(binding->place(slot));
   // Whoever else still has the binding when the replica is gone: in this thread nothing comes from its memory any more.
-  std::shared_ptr<void> keep(nullptr, [binding](void*) { binding->gradient_memory_.reset(); });
+  std::shared_ptr<void> keep(nullptr, [binding](void*) {
+    binding->gradient_memory_.reset();
+    binding->awaiting_.reset();
+  });
   auto& session = replica.open(binding->layout_, std::move(places), std::move(keep), true);
   binding->session_ = &session;
   if (binding->own_optimizer_) {  // the parameters are the chief's by now; from here on means arrive, not parameters
@@ -143,6 +146,7 @@ std::shared_ptr<Binding> Binding::make(Replica& replica, Parts parts, AttachOpti
   }
   binding->install({});
   binding->use(&session.exchange());
+  if (options.late_values && binding->can_await()) session.leave_late();
   binding->listen();
   auto* raw = binding.get();  // the replica keeps the binding for as long as the session
   if (binding->own_optimizer_) session.on_applied([raw] { raw->step_own_optimizer(); });
@@ -159,6 +163,23 @@ void Binding::listen() {
   }
 }
 
+bool Binding::can_await() const {
+  return !own_optimizer_ && std::ranges::all_of(slots_, [](const Slotted& slot) { return slot.tensor.is_cpu(); });
+}
+
+void Binding::use(Exchange* exchange) {
+  exchange_ = exchange;
+  await_late();
+}
+
+void Binding::await_late() {
+  awaiting_.reset();
+  if (!exchange_ || late_.empty()) return;
+  std::vector<LateValues::Late> late;
+  for (const auto slot : late_) late.push_back({slot, LateValues::storage_of(slots_[slot].tensor)});
+  awaiting_ = std::make_unique<LateValues>(*exchange_, std::move(late));
+}
+
 void Binding::install(const Assignment& next) {
   const torch::NoGradGuard no_grad;
   start_anew();
@@ -167,6 +188,8 @@ void Binding::install(const Assignment& next) {
   // The generator is one for the whole process; under `deterministic` replicas compute one at a time, each from a seed
   // of its own, and so draw the same numbers in every run, also in one that goes on from a checkpoint.
   if (deterministic_) torch::manual_seed(mix(mix(seed_, replica_), next.step));
+  late_ = next.late;
+  await_late();
   armed_ = !next.done;
   gradient_memory_ = exchange_ && armed_ ? gradient_memory() : nullptr;
 }
@@ -273,6 +296,8 @@ void Binding::check_unmoved() const {
 void Binding::flush() {
   armed_ = false;
   const auto until_handed_in = std::move(gradient_memory_);
+  const auto awaits_buffers = std::move(awaiting_);
+  if (awaits_buffers && problem_.empty() && !exchange_->abandoned()) problem_ = awaits_buffers->problem();
   if (!problem_.empty()) refuse(std::exchange(problem_, {}));
   check_unmoved();
   if (exchange_->abandoned()) return;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "torch_adapter/gradient_memory.h"
+#include "torch_adapter/late_values.h"
 #include "train/session.h"
 #include "yoke/run.h"
 #include "yoke/torch.h"
@@ -56,10 +57,12 @@ class Binding : public std::enable_shared_from_this<Binding> {
   Binding(Parts parts, AttachOptions options, const Options& job, std::uint32_t replica);
   const Layout& layout() const { return layout_; }
   std::span<float> place(SlotId slot);
-  void use(Exchange* exchange) { exchange_ = exchange; }  // null: it is no longer there
-  void listen();                                          // hooks on; the binding is owned by a shared_ptr
-  void install(const Assignment& next);                   // new values are in their places
-  void flush();                                           // hands in what no hook did
+  void use(Exchange* exchange);  // null: it is no longer there
+  // Late values can be awaited by the operations that take them: they are where the operations read them.
+  bool can_await() const;
+  void listen();                         // hooks on; the binding is owned by a shared_ptr
+  void install(const Assignment& next);  // new values are in their places
+  void flush();                          // hands in what no hook did
 
  private:
   struct Slotted {
@@ -98,9 +101,13 @@ class Binding : public std::enable_shared_from_this<Binding> {
   Layout layout_;
   std::vector<Slotted> slots_;
   std::vector<std::size_t> gradient_sizes_;  // in bytes, ascending: those worth placing
+  void await_late();
+
   train::Session* session_ = nullptr;
   Exchange* exchange_ = nullptr;
   std::unique_ptr<GradientMemory> gradient_memory_;  // on from the beginning of a step until the gradient is handed in
+  std::vector<SlotId> late_;                         // of the present assignment's values
+  std::unique_ptr<LateValues> awaiting_;             // until the gradient is handed in
   std::mutex mutex_;                                 // hooks may fire on a device's thread
   std::string problem_;                              // found in a hook, thrown from step
   std::atomic<bool> may_give_up_{false};

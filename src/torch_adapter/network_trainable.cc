@@ -26,8 +26,9 @@ constexpr std::uint64_t kEvaluatedAtOnce = 250;
 class NetworkTrainable : public Trainable {
  public:
   NetworkTrainable(Network network, Objective objective, std::vector<Group> groups, const ModelRequest& request,
-                   const torch::Device& device)
-      : network_(std::move(network)),
+                   const torch::Device& device, bool script)
+      : script_(script),
+        network_(std::move(network)),
         objective_(std::move(objective)),
         data_(request.data),
         loader_(request.loader),
@@ -40,6 +41,9 @@ class NetworkTrainable : public Trainable {
   const Layout& layout() const override { return binding_->layout(); }
   std::span<float> values(SlotId slot) override { return binding_->place(slot); }
   std::uint64_t samples() const override { return data_->train.size(); }
+
+  // A script may be run in other ways than one operation after the other.
+  bool awaits() const override { return !script_ && binding_->can_await(); }
 
   void install(const Assignment& next) override {
     if (loader_ && !next.ahead.empty()) loader_->expect(next.ahead);
@@ -84,6 +88,7 @@ class NetworkTrainable : public Trainable {
   Status restore(const State& state) override { return torch_adapter::restore(network_, state); }
 
  private:
+  const bool script_;
   const Network network_;
   const Objective objective_;
   const std::shared_ptr<const data::Split> data_;
@@ -126,8 +131,9 @@ Result<std::unique_ptr<Trainable>> make_checked(const ModelRequest& request) {
     if (auto started = start_from(*network, *request.init, request.init_skip); !started) return started.error();
   auto groups = groups_of(network->parameters, request.optimizer, request.freeze, request.rates);
   if (!groups) return groups.error();
-  return std::unique_ptr<Trainable>(std::make_unique<NetworkTrainable>(
-      std::move(*network), std::move(meaning->objective), std::move(*groups), request, meaning->device));
+  return std::unique_ptr<Trainable>(
+      std::make_unique<NetworkTrainable>(std::move(*network), std::move(meaning->objective), std::move(*groups),
+                                         request, meaning->device, meaning->design.kind == Design::Kind::script));
 }
 
 Result<std::unique_ptr<Trainable>> make(const ModelRequest& request) {

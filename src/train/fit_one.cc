@@ -87,6 +87,7 @@ class FitOne {
     for (SlotId slot = 0; slot < model_->layout().slots.size(); ++slot) values.push_back(model_->values(slot));
     auto& session = replica_.open(model_->layout(), std::move(values), model_, model_->takes_a_core());
     session.on_begin([this](const Assignment& assignment) { model_->install(assignment); });
+    if (model_->awaits()) session.leave_late();
     return session;
   }
 
@@ -135,6 +136,7 @@ class FitOne {
   }
 
   Result<Evaluation> evaluate(HeldOut part) {
+    if (auto here = session_.await_values(); !here) return here.error();
     const auto begin = session_.clock();
     auto evaluation = model_->evaluate(part, [&] {
       session_.stir();

@@ -33,10 +33,19 @@ Status Session::begin() {
     if (!assignment_.idle) break;
     if (const auto outcome = finish(); !outcome) return outcome.error();
   }
+  if (!leaves_late_)
+    if (auto here = await_values(); !here) return here;
   if (turn_) turn_->acquire();
   begun_ = std::chrono::steady_clock::now();
   begun_on_clock_ = cluster_.now();
   if (on_begin_) on_begin_(assignment_);
+  return {};
+}
+
+Status Session::await_values() {
+  for (const auto slot : assignment_.late)
+    if (auto here = exchange_.await(slot); !here) return here;
+  assignment_.late.clear();
   return {};
 }
 

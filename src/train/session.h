@@ -27,6 +27,11 @@ class Session {
   // it. `whole`: the work was done to the end although it was abandoned, and tells how long it takes.
   Result<Outcome> step(bool whole = false);
 
+  // From now on a step begins when it is known what it is about, and whoever computes awaits late values himself.
+  void leave_late() { leaves_late_ = true; }
+  // All values of the present assignment are there.
+  Status await_values();
+
   // Lets time pass without computing, as a slower replica would; less when the step is abandoned meanwhile, unless it
   // is to be whole.
   void pause(Duration duration, bool whole = false);
@@ -80,6 +85,7 @@ class Session {
   std::function<void(const Assignment&)> on_begin_;
   std::function<void()> on_applied_;
   bool started_ = false;
+  bool leaves_late_ = false;
 };
 
 }  // namespace yoke::train

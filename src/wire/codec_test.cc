@@ -37,12 +37,12 @@ auto fields(const T& value) {
                               PiecesHeld, Elsewhere, View::Seat, Host, ServerView::Network, Recall, Forecast::Part>) {
     const auto& [a, b] = value;
     return std::tie(a, b);
-  } else if constexpr (kOneOf<T, Opened, BlockValues, Leaving, Range, Hello, OrderDone, Turned, Parameters, Measured,
-                              Wanted, Forecast>) {
+  } else if constexpr (kOneOf<T, Opened, BlockValues, Leaving, Range, Hello, OrderDone, Turned, Measured, Wanted,
+                              Forecast>) {
     const auto& [a, b, c] = value;
     return std::tie(a, b, c);
   } else if constexpr (kOneOf<T, FirstValues, Open, Enclosed, Assign, Post, ServerAccount, SGD, View::Network,
-                              PiecesDone, Muster>) {
+                              PiecesDone, Muster, Parameters>) {
     const auto& [a, b, c, d] = value;
     return std::tie(a, b, c, d);
   } else if constexpr (kOneOf<T, Verdict, Push, StaleOptions, Slot, Adagrad, Adam, AdamW, Snapshot, Order, PartSaved,
@@ -68,8 +68,8 @@ auto fields(const T& value) {
     const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
   } else if constexpr (kOneOf<T, JobTerms>) {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = value;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
   } else {
     static_assert(kOneOf<T, Account>);
     const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u] = value;
@@ -145,6 +145,7 @@ JobTerms terms() {
   terms.record = true;
   terms.seed = 99;
   terms.shuffle = false;
+  terms.values_follow = true;
   return terms;
 }
 
@@ -214,6 +215,7 @@ std::vector<Message> messages() {
           Push{kGradient, 8, 4, 0, 64},
           Pull{kLife, 9},
           Parameters{kLife, 1, 9},
+          Parameters{kLife, 1, 9, 4},
           Report{1, kGradient, 8, 64, true, 2.5, "because"},
           Report{1, kGradient, 8, 64, false, 2.5, "not finite"},
           Measured{1, 9, 3.5},

@@ -168,7 +168,7 @@ Push get(const pb::Push& in, Doubt& doubt) {
 Pull get(const pb::Pull& in, Doubt& doubt) { return {life_of(in, doubt), in.at_least()}; }
 
 Parameters get(const pb::Parameters& in, Doubt& doubt) {
-  return {life_of(in, doubt), doubt.shard(in.shard()), in.version()};
+  return {life_of(in, doubt), doubt.shard(in.shard()), in.version(), in.follow()};
 }
 
 Report get(const pb::Report& in, Doubt& doubt) {
@@ -304,6 +304,7 @@ JobTerms get(const pb::JobTerms& in, Doubt& doubt) {
   terms.seed = in.seed();
   terms.shuffle = in.shuffle();
   terms.record = in.record();
+  terms.values_follow = in.values_follow();
   return terms;
 }
 

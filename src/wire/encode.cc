@@ -147,6 +147,7 @@ void put(const Parameters& parameters, pb::Parameters* out) {
   put(parameters.life, out->mutable_life());
   out->set_shard(parameters.shard);
   out->set_version(parameters.version);
+  out->set_follow(parameters.follow);
 }
 
 void put(const Report& report, pb::Report* out) {
@@ -266,6 +267,7 @@ void put(const JobTerms& terms, pb::JobTerms* out) {
   out->set_max_refusals(terms.max_refusals);
   out->set_min_replicas(terms.min_replicas);
   out->set_record(terms.record);
+  out->set_values_follow(terms.values_follow);
   out->set_seed(terms.seed);
   out->set_shuffle(terms.shuffle);
 }

@@ -75,6 +75,7 @@ struct JobTerms {
   bool record = false;  // keep a history
   std::uint64_t seed = 1;
   bool shuffle = true;
+  bool values_follow = false;  // a shard first tells of a version, then sends what has not been sent of it
 };
 
 // Words about a model, as its file has them.
@@ -114,7 +115,7 @@ struct FirstValuesDone {
 
 // --- along the way ---
 
-// One block of the parameters that a Parameters message completes; the payload is the values.
+// One block of the parameters that a Parameters message tells of, before it or after it; the payload is the values.
 struct BlockValues {
   std::uint32_t network = 0;
   std::uint32_t block = 0;

@@ -160,6 +160,7 @@ struct Parameters {
   Life life;
   ShardId shard = 0;
   Version version = 0;
+  std::uint32_t follow = 0;  // so many blocks of it come after this; all of them: what came before does not count
 };
 
 // --- shard to sequencer ---
