@@ -12,7 +12,11 @@ By the times that the replica records (--timeline): when each gradient was ready
 - The bound for any order and any protocol: the first layer's gradient is ready last and its values are needed first, so
   one block of it goes and comes back in between; and the link carries all of a step's bytes in every step.
 
-usage (as root): bench/overlap.py [--yoke build/yoke] [--batch B] [--steps 12] [--out FOLDER]
+With `--strategy async` nothing can come back before the whole gradient is there: values follow in the order of the forward
+pass, which begins with the first of them. There it is told how long a step takes beside one whose forward pass begins when
+all are there.
+
+usage (as root): bench/overlap.py [--yoke build/yoke] [--strategy sync|async] [--batch B] [--steps 12] [--out FOLDER]
 """
 import argparse
 import json
@@ -36,7 +40,7 @@ def seconds_for(floats):
     return floats * 4 * ON_THE_WIRE / RATE
 
 
-def run(yoke, network, batch, steps, folder):
+def run(yoke, strategy, network, batch, steps, folder):
     """The replica's spans by step: name, begin and end in seconds."""
     server = f"{network.address(0)}:{PORT}"
     timeline = os.path.join(folder, "timeline.json")
@@ -45,7 +49,7 @@ def run(yoke, network, batch, steps, folder):
         try:
             running.append(network.start(0, [yoke, "server", "--listen", server, "--insecure", "--quiet"], output))
             replica = network.start(1, [
-                yoke, "replica", "--join", server, "--replicas", "1", "--strategy", "sync", "--data", "fashion-mnist",
+                yoke, "replica", "--join", server, "--replicas", "1", "--strategy", strategy, "--data", "fashion-mnist",
                 "--model", MODEL, "--batch", str(batch), "--steps", str(steps), "--lr", "0.001", "--momentum", "0.9",
                 "--optimizer", "sgd", "--schedule", "constant", "--validation", "0", "--insecure", "--quiet", "--timeline", timeline], output)
             running.append(replica)
@@ -73,8 +77,19 @@ def look_at(spans):
     for step, following in list(zip(steps, steps[1:]))[2:-1]:
         compute = next((a, b) for name, a, b in spans[step] if name == "compute")
         pushes = sorted(a - begin[step] for name, a, _ in spans[step] if name == "push")
-        found.append({"took": begin[following] - begin[step], "compute": compute[1] - compute[0], "ready": pushes})
+        # Where it begins before all values are there, it waits for some of them.
+        waits = sum(b - a for name, a, b in spans[step] if name == "pull" and a >= compute[0])
+        found.append({"took": begin[following] - begin[step], "compute": compute[1] - compute[0] - waits,
+                      "ready": [at - waits for at in pushes]})
     return found
+
+
+def last_is_pushed(ready):
+    """When the whole gradient has gone over a link that begins with the first of it, from the beginning of the step."""
+    uplink = 0.0
+    for at, floats in zip(ready, reversed(SIZES)):
+        uplink = max(uplink, at) + seconds_for(floats)
+    return uplink
 
 
 def at_best(compute, ready):
@@ -94,6 +109,7 @@ def at_best(compute, ready):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--yoke", default="build/yoke")
+    parser.add_argument("--strategy", choices=["sync", "async"], default="sync")
     parser.add_argument("--batch", type=int, help="by default found by a short run")
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--out", help="a folder for overlap.json")
@@ -105,14 +121,23 @@ def main():
         with Network(2) as network:
             batch = arguments.batch
             if not batch:
-                few, many = (statistics.median(step["compute"] for step in look_at(run(yoke, network, size, 7, folder)))
-                             for size in (64, 256))
+                few, many = (
+                    statistics.median(
+                        step["compute"] for step in look_at(run(yoke, arguments.strategy, network, size, 7, folder)))
+                    for size in (64, 256))
                 each = (many - few) / 192
                 batch = max(16, round((one_way - (few - 64 * each)) / each))
-            steps = look_at(run(yoke, network, batch, arguments.steps, folder))
+            steps = look_at(run(yoke, arguments.strategy, network, batch, arguments.steps, folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     middle = {name: statistics.median(step[name] for step in steps) for name in ("took", "compute")}
+    if arguments.strategy == "async":
+        pushed = statistics.median(last_is_pushed(step["ready"]) for step in steps)
+        print(f"{sum(SIZES) * 4 / 1e6:.0f} MB each way take {one_way:.3f} s; batch {batch}: computing takes "
+              f"{middle['compute']:.3f} s, the gradient is there after {pushed:.3f} s\n"
+              f"a step takes {middle['took']:.3f} s; with a forward pass that waits for all values it would take "
+              f"{pushed + one_way:.3f} s")
+        return
     best = statistics.median(at_best(step["compute"], step["ready"]) for step in steps)
     apart = middle["compute"] + 2 * one_way
     hidden = (apart - middle["took"]) / (apart - best)

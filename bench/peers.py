@@ -29,10 +29,11 @@ PROGRAMS = {"all_reduce_gloo": ("g++", ["-lgloo", "-pthread"]), "all_reduce_mpi"
 SAME_MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(4 << 30),
                "MALLOC_TOP_PAD_": str(64 << 20), "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 MIB = 1 << 20
-ALL_REDUCES = [  # words, bytes, processes, iterations, at least so many times Gloo and OpenMPI
-    ("all-reduce 64 MiB, 2 processes", 64 * MIB, 2, 20, 4, 2.5),
-    ("all-reduce 64 MiB, 4 processes", 64 * MIB, 4, 10, 4, 2.5),
-    ("all-reduce 4 KiB, 2 processes", 4096, 2, 20000, 1, 1),
+ALL_REDUCES = [  # words, bytes, processes, iterations, runs a round, at least so many times Gloo and OpenMPI
+    ("all-reduce 64 MiB, 2 processes", 64 * MIB, 2, 20, 1, 4, 2.5),
+    ("all-reduce 64 MiB, 4 processes", 64 * MIB, 4, 10, 1, 4, 2.5),
+    # A run takes milliseconds, and where the host has put the two virtual cores meanwhile makes a difference of 2x.
+    ("all-reduce 4 KiB, 2 processes", 4096, 2, 20000, 9, 1, 1),
 ]
 EXCHANGES = [  # Yoke's transport, ZeroMQ's, steps of each, at least so many times as fast
     ("shm", "ipc", 100, 30, 2.5),
@@ -230,7 +231,7 @@ class Plan:
     """Which sides there are, and which are compared."""
 
     def __init__(self, sides, only):
-        self.groups = []  # each the sides of one work, which take turns: (side, its run)
+        self.groups = []  # each the runs a round and the sides of one work, which take turns: (side, its run)
         self.rows = []
         self.sides = sides
         for group, add in (("allreduce", self.all_reduces), ("exchange", self.exchanges), ("training", self.training)):
@@ -242,14 +243,14 @@ class Plan:
                           "strict": strict})
 
     def all_reduces(self):
-        for work, size, ranks, iterations, gloo, mpi in ALL_REDUCES:
+        for work, size, ranks, iterations, runs, gloo, mpi in ALL_REDUCES:
             ours = f"{work}: yoke"
             group = [(ours, self.sides.yoke_all_reduce, (size, ranks, iterations), {})]
             for peer, run, asked in (("Gloo", self.sides.gloo_all_reduce, gloo),
                                      ("OpenMPI", self.sides.mpi_all_reduce, mpi)):
                 group.append((f"{work}: {peer}", run, (size, ranks, iterations), {}))
                 self.row(work, ours, peer, [f"{work}: {peer}"], asked, "us")
-            self.groups.append(group)
+            self.groups.append((runs, group))
 
     def exchanges(self):
         for transport, other, steps, peer_steps, asked in EXCHANGES:
@@ -260,14 +261,14 @@ class Plan:
                 names.append(f"{work}: ZeroMQ {other}, {io_threads} I/O threads")
                 group.append((names[-1], self.sides.zmq_exchange, (other, peer_steps, io_threads), {}))
             self.row(work, f"{work}: yoke", f"ZeroMQ {other}", names, asked, "ms")
-            self.groups.append(group)
+            self.groups.append((1, group))
 
     def training(self):
         for network, model, batch, steps, mirrored, sync, limit in NETWORKS:
             def name(side):
                 return f"{network}: {side}"
             kernels = self.sides.kernels
-            self.groups.append([
+            self.groups.append((1, [
                 (name("mirrored"), self.sides.yoke_training, (model, batch, steps, MIRRORED), {}),
                 (name("DDP"), self.sides.ddp, (network, steps), {"environment": kernels}),
                 (name("sync"), self.sides.yoke_training, (model, batch, steps, SYNC), {}),
@@ -275,7 +276,7 @@ class Plan:
                  {"environment": {**kernels, **SAME_MALLOC}}),
                 (name("no exchange"), self.sides.limit, (network, model, batch, steps), {}),
                 (name("DDP, BLAS as it is"), self.sides.ddp, (network, steps), {"environment": {}}),
-            ])
+            ]))
             for how, peer, side, asked, strict in (
                     ("mirrored", "DDP out of the box", "DDP", mirrored, False),
                     ("mirrored", "DDP, same malloc", "DDP, same malloc", 1, True),
@@ -289,12 +290,12 @@ def run_rounds(plan, rounds, remarks):
     """By side the figure of every round; a side that is missing or fails has none."""
     figures, failed = {}, False
     for number in range(rounds):
-        for group in plan.groups:
-            # Every other round backwards: what warms up or slows down meanwhile hits all alike.
-            for side, run, words, flags in group if number % 2 == 0 else reversed(group):
+        for turn, group in [(number + i, group) for runs, group in plan.groups for i in range(runs)]:
+            # Every other turn backwards: what warms up or slows down meanwhile hits all alike.
+            for side, run, words, flags in group if turn % 2 == 0 else reversed(group):
                 try:
                     figures.setdefault(side, []).append(run(side, *words, **flags))
-                    print(f"round {number + 1}: {side}: {figures[side][-1]:.1f}", flush=True)
+                    print(f"round {number + 1}: {side}: {figures[side][-1]:.4g}", flush=True)
                 except (Missing, Trouble) as problem:
                     failed |= isinstance(problem, Trouble)
                     if (remark := f"{side}: {problem}") not in remarks:
