@@ -57,7 +57,8 @@ struct AttachOptions {
   std::uint32_t backwards_per_step = 1;  // gradient accumulation: so many backward passes make one gradient
   // Servers on other hosts: step() returns while values of later layers are still on their way, and the operations of
   // the forward pass wait, each for its own. What reads parameters without an operation of LibTorch (data_ptr, save)
-  // between two steps may then see old ones. Not for parameters on a device, nor for other threads than the loop's.
+  // between two steps may then see old ones. Not for parameters on a device, for TorchScript, for other threads than
+  // the loop's, nor for networks that compute through one another.
   bool late_values = false;
 };
 

@@ -79,6 +79,7 @@ class Exchange {
   virtual ~Exchange() = default;
   // Waits for work. Parameters that are still to come then may be used when `await` has returned for them.
   virtual Result<Assignment> begin() = 0;
+  // Code::cancelled: it is not all there, and what is computed on it will not count.
   virtual Status await(SlotId slot) = 0;
   // A slot's gradient is there. At most once a slot and step.
   virtual Status ready(SlotId slot, Payload gradient) = 0;

@@ -41,7 +41,7 @@ class Cluster {
   virtual void join(wire::ReplicaId replica, std::uint64_t samples, std::uint32_t batch) = 0;
   // Waits for the next work and brings the parameters for it into the replica's places, but for those that are late.
   virtual Result<Work> next(wire::ReplicaId replica) = 0;
-  // Waits for a slot's, in the replica's own thread.
+  // Waits for a slot's, in the replica's own thread. Code::cancelled: they do not come any more, the step is lost.
   virtual Status await(wire::ReplicaId replica, SlotId slot) = 0;
   // One slot of the gradient; an absent one has no values. From any thread, each slot once.
   virtual void push(wire::ReplicaId replica, SlotId slot, Payload gradient) = 0;

@@ -478,10 +478,12 @@ Result<Work> RemoteCluster::next_work(Links::Lock& lock) {
 
 Status RemoteCluster::await(wire::ReplicaId, SlotId slot) {
   Links::Lock lock(links_.mutex);
-  if (due(slot)) {
-    const auto waited = links_.wait(lock, "taking the parameters", [&] { return !due(slot); });
-    // What it computes on is not all there, and does not count: `abandoned` says so, and `settle` joins again.
-    if (!waited && links_.lost) return {};
+  if (due(slot) || lost_work_) {
+    const auto waited =
+        links_.wait(lock, "taking the parameters", [&] { return !due(slot) || lost_work_ || abandoned_; });
+    // `abandoned` says it as well, and `settle` joins again.
+    if (lost_work_ || links_.lost || (waited && due(slot)))
+      return Error{Code::cancelled, "what it would compute on is not all there, and the step is lost"};
     if (!waited) return waited;
   }
   for (const auto block : plan_.of_slot[slot]) {
@@ -532,11 +534,19 @@ Status RemoteCluster::fetch(Links::Lock& lock, wire::Version version, const char
   return {};
 }
 
-void RemoteCluster::push(wire::ReplicaId, SlotId slot, Payload gradient) {
-  if (abandoned_) return;
+// The member leaves as a whole; here only the places are let go of.
+void RemoteCluster::leave(wire::ReplicaId, const std::string&) {
+  Links::Lock lock(links_.mutex);
+  inside_ = false;
+  std::fill(begun_early_.begin(), begun_early_.end(), false);
+  links_.quiesce(lock, false);
+}
+
+void RemoteCluster::push(wire::ReplicaId replica, SlotId slot, Payload gradient) {
+  if (abandoned(replica)) return;
   gradient = readable(std::move(gradient));  // a copy of megabytes is no work to be done under the lock
   Links::Lock lock(links_.mutex);
-  if (abandoned_ || lost_work_ || !side_ || !side_->work()) return;
+  if (abandoned(replica) || lost_work_ || !side_ || !side_->work()) return;
   // A gradient that counts is computed on what the history says, also when this process ends in the next moment.
   if (links_.options.recorder) static_cast<void>(links_.options.recorder->flush());
   core::Effects effects;

@@ -37,7 +37,7 @@ class RemoteCluster : public Cluster {
     return abandoned_.load(std::memory_order_relaxed) || links_.over.load(std::memory_order_relaxed);
   }
   Result<wire::Verdict> settle(wire::ReplicaId replica) override;
-  void leave(wire::ReplicaId, const std::string&) override {}  // the member leaves as a whole
+  void leave(wire::ReplicaId replica, const std::string& reason) override;
   void stop(const std::string& reason) override;
   void stir() override;
   void redirect(wire::ReplicaId replica, Places places) override;

@@ -152,6 +152,23 @@ TEST_F(AReplica, has_all_of_a_version_that_was_sent_before_it_was_told_of) {
   for (const SlotId slot : {0, 1}) expect_values(slot, 4);
 }
 
+TEST_F(AReplica, writes_to_no_place_any_more_when_it_has_left) {
+  assign(0);
+  hear_post(Parameters{{0, 1}, 0, 0, blocks()});
+  ASSERT_TRUE(cluster.next(0));
+  bring_slot(0, 0, 1, true);
+  cluster.leave(0, "its body threw");
+  bring_slot(1, 0, 1, false);
+}
+
+TEST_F(AReplica, does_not_wait_for_a_step_that_is_lost) {
+  assign(0);
+  hear_post(Parameters{{0, 1}, 0, 0, blocks()});
+  ASSERT_TRUE(cluster.next(0));
+  hear_post(wire::Settled{{{{0, 1}, 1}, wire::Fate::dropped, 1, 1, "others were faster"}});
+  EXPECT_EQ(cluster.await(0, 0).error().code, Code::cancelled);
+}
+
 TEST_F(AReplica, what_it_waits_for_in_vain_does_not_count) {
   assign(0);
   hear_post(Parameters{{0, 1}, 0, 0, blocks()});
@@ -161,7 +178,7 @@ TEST_F(AReplica, what_it_waits_for_in_vain_does_not_count) {
     links.lost = Links::Lost{{Code::peer_down, "cut"}, {}};
     links.over = true;
   }
-  EXPECT_TRUE(cluster.await(0, 0).ok()) << "the computation goes on, for nothing";
+  EXPECT_EQ(cluster.await(0, 0).error().code, Code::cancelled);
   EXPECT_TRUE(cluster.abandoned(0));
 }
 

@@ -67,7 +67,9 @@ Result<Assignment> ClusterExchange::begin() {
 Status ClusterExchange::await(SlotId slot) {
   const auto begun = cluster_.now();
   auto here = cluster_.await(replica_, slot);
-  note(history::Span::What::pull, begun, cluster_.now());
+  const auto ended = cluster_.now();
+  awaited_ += ended - begun;
+  note(history::Span::What::pull, begun, ended);
   return here;
 }
 

@@ -27,6 +27,8 @@ class ClusterExchange : public Exchange {
   std::shared_ptr<std::byte> memory(std::size_t bytes) override { return cluster_.memory(bytes); }
   bool abandoned() const override;
   Result<Outcome> finish() override;
+  // How long it has waited for late values, in all.
+  Duration awaited() const { return awaited_; }
 
  private:
   void clip_held_back();
@@ -38,6 +40,7 @@ class ClusterExchange : public Exchange {
   const std::uint32_t replica_;
   std::uint64_t samples_ = 0;
   std::uint64_t step_ = 0;  // of the present assignment
+  Duration awaited_{};
 
   std::mutex mutex_;  // `ready` may come from any thread
   std::vector<bool> here_;

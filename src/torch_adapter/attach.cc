@@ -42,6 +42,7 @@ Training attach_to(Replica& replica, torch::nn::Module& network, torch::optim::O
 }
 
 Training attach_to(Replica& replica, torch::jit::Module& network, Optimizer optimizer, AttachOptions options) {
+  options.late_values = false;  // a script may be run in other ways than one operation after the other
   return attach(replica, parts_of(network), {{{}, optimizer}}, options);
 }
 

@@ -219,6 +219,7 @@ void Binding::on_gradient(SlotId id) {
   if (session_ && !session_->started()) {  // a loop without samples(): data without a size
     const auto gradient = slot.tensor.grad();
     session_->start(0, 1).or_throw();
+    if (const auto here = session_->await_values(); !here && here.error().code != Code::cancelled) here.or_throw();
     slot.tensor.mutable_grad() = gradient;
   }
   {
@@ -297,7 +298,6 @@ void Binding::flush() {
   armed_ = false;
   const auto until_handed_in = std::move(gradient_memory_);
   const auto awaits_buffers = std::move(awaiting_);
-  if (awaits_buffers && problem_.empty() && !exchange_->abandoned()) problem_ = awaits_buffers->problem();
   if (!problem_.empty()) refuse(std::exchange(problem_, {}));
   check_unmoved();
   if (exchange_->abandoned()) return;
@@ -312,6 +312,7 @@ void Binding::flush() {
       hand_in(id);
     }
   }
+  if (awaits_buffers && problem_.empty()) problem_ = awaits_buffers->problem();
   if (!problem_.empty()) refuse(std::exchange(problem_, {}));
 }
 

@@ -51,7 +51,8 @@ void LateValues::await(const torch::Tensor& tensor) {
   const std::vector<Late> taken(there, late_.end());
   late_.erase(there, late_.end());
   for (const auto& late : taken)
-    if (const auto here = exchange_.await(late.slot); !here && problem_.empty()) problem_ = here.error().message;
+    if (const auto here = exchange_.await(late.slot); !here && here.error().code != Code::cancelled && problem_.empty())
+      problem_ = here.error().message;
 }
 
 }  // namespace yoke::torch_adapter

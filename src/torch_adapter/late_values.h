@@ -25,7 +25,7 @@ class LateValues {
   LateValues& operator=(const LateValues&) = delete;
 
   static const void* storage_of(const torch::Tensor& tensor);
-  // Why it stopped waiting; empty: it did not.
+  // Why it stopped waiting; empty: it did not, or only because the step is lost.
   const std::string& problem() const { return problem_; }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <optional>
 #include <vector>
 
 namespace yoke::torch_adapter {
@@ -20,7 +22,7 @@ class Slow : public Exchange {
   Result<Assignment> begin() override { return Assignment{}; }
   Status await(SlotId slot) override {
     awaited.push_back(slot);
-    if (fails) return Error{Code::timed_out, "nothing comes"};
+    if (fails) return Error{*fails, "nothing comes"};
     std::copy_n(right_[slot].data_ptr<float>(), right_[slot].numel(), slots_[slot].data_ptr<float>());
     return {};
   }
@@ -34,7 +36,7 @@ class Slow : public Exchange {
     return late;
   }
   std::vector<SlotId> awaited;
-  bool fails = false;
+  std::optional<Code> fails;
 
  private:
   std::vector<torch::Tensor> slots_, right_;
@@ -101,10 +103,19 @@ TEST(LateValues, OfSeveralNetworksEachHasItsOwn) {
 TEST(LateValues, AWaitThatEndsInAnErrorIsTold) {
   auto parameter = torch::randn({3});
   Slow exchange({parameter});
-  exchange.fails = true;
+  exchange.fails = Code::timed_out;
   const LateValues late(exchange, exchange.all());
   static_cast<void>(parameter + 1);
   EXPECT_EQ(late.problem(), "nothing comes");
+}
+
+TEST(LateValues, AStepThatIsLostIsNoProblem) {
+  auto parameter = torch::randn({3});
+  Slow exchange({parameter});
+  exchange.fails = Code::cancelled;
+  const LateValues late(exchange, exchange.all());
+  static_cast<void>(parameter + 1);
+  EXPECT_EQ(late.problem(), "");
 }
 
 }  // namespace

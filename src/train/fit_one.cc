@@ -101,10 +101,11 @@ class FitOne {
     StepResult result;
     if (whole_) {
       const auto start = std::chrono::steady_clock::now();
+      const auto awaited = session_.awaited();
       ToTheEnd to_the_end(exchange);
       result = model_->compute(samples, measure ? static_cast<Exchange&>(to_the_end) : exchange).or_throw();
       whole_ = measure || !exchange.abandoned();
-      if (whole_) last_ = std::chrono::steady_clock::now() - start;
+      if (whole_) last_ = std::chrono::steady_clock::now() - start - (session_.awaited() - awaited);
     }
     lost_in_a_row_ = exchange.abandoned() ? lost_in_a_row_ + 1 : 0;
     return result;

@@ -30,13 +30,16 @@ Status Session::begin() {
     if (!assignment) return assignment.error();
     assignment_ = std::move(*assignment);
     assignment_.sequence = ++begun_so_far_;  // a replica that joins again begins a new life, and its loop does not
-    if (!assignment_.idle) break;
+    if (!assignment_.idle) {
+      const auto here = leaves_late_ ? Status{} : await_values();
+      if (here) break;
+      if (here.error().code != Code::cancelled) return here;  // else it joins again
+    }
     if (const auto outcome = finish(); !outcome) return outcome.error();
   }
-  if (!leaves_late_)
-    if (auto here = await_values(); !here) return here;
   if (turn_) turn_->acquire();
   begun_ = std::chrono::steady_clock::now();
+  awaited_before_ = awaited();
   begun_on_clock_ = cluster_.now();
   if (on_begin_) on_begin_(assignment_);
   return {};

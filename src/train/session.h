@@ -29,14 +29,16 @@ class Session {
 
   // From now on a step begins when it is known what it is about, and whoever computes awaits late values himself.
   void leave_late() { leaves_late_ = true; }
-  // All values of the present assignment are there.
+  // All values of the present assignment are there; Code::cancelled: they do not come, the step is lost.
   Status await_values();
 
   // Lets time pass without computing, as a slower replica would; less when the step is abandoned meanwhile, unless it
   // is to be whole.
   void pause(Duration duration, bool whole = false);
   // How long the replica has been at the present assignment, since it had its parameters and a turn.
-  Duration at_work() const { return std::chrono::steady_clock::now() - begun_; }
+  Duration at_work() const { return std::chrono::steady_clock::now() - begun_ - (awaited() - awaited_before_); }
+  // How long the replica has waited for late values, in all.
+  Duration awaited() const { return exchange_.awaited(); }
 
   // Ends the job for all replicas: what is decided is committed, and that is that.
   void stop(const std::string& reason) { cluster_.stop(reason); }
@@ -82,6 +84,7 @@ class Session {
   std::uint64_t begun_so_far_ = 0;
   std::chrono::steady_clock::time_point begun_;
   Time begun_on_clock_{};
+  Duration awaited_before_{};
   std::function<void(const Assignment&)> on_begin_;
   std::function<void()> on_applied_;
   bool started_ = false;
